@@ -1,0 +1,188 @@
+"""Runs a Python adapter module behind the retryproof protocol, version 1.
+
+    python3 host.py ADAPTER.py [ARG...]     or, from a program of your own:
+
+    import host
+    host.serve(reset, step, name="my service")
+
+The module has `reset(*, signal)` and `step(operation, *, signal)`, with or without `signal`,
+async or not. Whatever they print goes to stderr: stdout belongs to the protocol. Needs
+nothing but Python 3.8 or later.
+"""
+
+import asyncio
+import importlib.util
+import inspect
+import json
+import os
+import platform
+import sys
+import time
+import traceback
+
+PROTOCOL_VERSION = 1
+ADAPTER_FAILED = -32000
+METHOD_NOT_FOUND = -32601
+# An adapter that watches its signal should give up before the runner kills it.
+ABORT_MARGIN_SECONDS = 0.05
+
+
+class AbortedError(Exception):
+    """The call's time is nearly up."""
+
+
+class Signal:
+    """Tells a running call when to give up. Nothing interrupts it: look at it, or pass on
+    `remaining_seconds` as a timeout."""
+
+    def __init__(self, limit_seconds):
+        self._deadline = time.perf_counter() + limit_seconds
+
+    @property
+    def remaining_seconds(self):
+        return max(0.0, self._deadline - time.perf_counter())
+
+    @property
+    def aborted(self):
+        return self.remaining_seconds == 0.0
+
+    def throw_if_aborted(self):
+        if self.aborted:
+            raise AbortedError("the call's time is nearly up")
+
+
+class Adapter:
+    """The two functions of an adapter, called with a signal if they take one."""
+
+    def __init__(self, reset, step, name, capabilities):
+        self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        self._reset, self._step = _taking_a_signal(reset), _taking_a_signal(step)
+        self._limit_seconds = 2.0
+        self._name = name
+        self._capabilities = capabilities
+
+    def answer(self, method, params):
+        if method == "initialize":
+            self._limit_seconds = params["callTimeoutMs"] / 1000 - ABORT_MARGIN_SECONDS
+            return {
+                "protocolVersion": PROTOCOL_VERSION,
+                "adapter": {
+                    "name": self._name,
+                    "language": "Python " + platform.python_version(),
+                },
+                "capabilities": self._capabilities,
+            }
+        signal = Signal(self._limit_seconds)
+        if method == "reset":
+            self._finish(self._reset(signal=signal))
+            return None
+        if method == "step":
+            return self._finish(self._step(params, signal=signal))
+        if method == "shutdown":
+            return None
+        raise LookupError("no such method: " + method)
+
+    def _finish(self, outcome):
+        if inspect.isawaitable(outcome):
+            return self._loop.run_until_complete(_as_coroutine(outcome))
+        return outcome
+
+
+def serve(reset, step, name, capabilities=None):
+    """Answers requests until `shutdown` or the end of stdin."""
+    requests, answers = _take_over_stdio()
+    _serve_adapter(Adapter(reset, step, name, capabilities or {}), requests, answers)
+
+
+def _serve_adapter(adapter, requests, answers):
+    for line in requests:
+        request = json.loads(line)
+        answers.write(_response(adapter, request) + "\n")
+        answers.flush()
+        if request["method"] == "shutdown":
+            return
+
+
+def _response(adapter, request):
+    response = {"jsonrpc": "2.0", "id": request["id"]}
+    try:
+        result = adapter.answer(request["method"], request.get("params", {}))
+        return json.dumps(dict(response, result=result), allow_nan=False)
+    except Exception as error:
+        traceback.print_exc()
+        code = METHOD_NOT_FOUND if isinstance(error, LookupError) else ADAPTER_FAILED
+        message = "{}: {}".format(type(error).__name__, error)
+        return json.dumps(dict(response, error={"code": code, "message": message}))
+
+
+def _take_over_stdio():
+    """The protocol's own copies of stdin and stdout. What anybody else prints, child processes
+    included, goes to stderr, and nobody else can read a request away."""
+    requests = os.fdopen(os.dup(0), encoding="utf-8", newline="\n")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout.reconfigure(line_buffering=True)
+    return requests, answers
+
+
+def _taking_a_signal(function):
+    parameters = inspect.signature(function).parameters.values()
+    takes_signal = any(
+        parameter.name == "signal" or parameter.kind is parameter.VAR_KEYWORD
+        for parameter in parameters
+    )
+    if takes_signal:
+        return function
+    return lambda *arguments, signal: function(*arguments)
+
+
+async def _as_coroutine(awaitable):
+    return await awaitable
+
+
+def _load(path):
+    name = os.path.splitext(os.path.basename(path))[0]
+    sys.path[0] = os.path.dirname(path)
+    specification = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    specification.loader.exec_module(module)
+    for function in ("reset", "step"):
+        if not callable(getattr(module, function, None)):
+            raise TypeError("{} has no function {}".format(path, function))
+    return module
+
+
+class _Unloadable:
+    """Stands in for a module that can't be loaded, and says why to whoever asks."""
+
+    def __init__(self, error):
+        self._error = error
+
+    def answer(self, method, params):
+        raise self._error
+
+
+def _loaded_adapter(path):
+    try:
+        module = _load(path)
+        return Adapter(
+            module.reset, module.step, module.__name__, getattr(module, "capabilities", {})
+        )
+    except Exception as error:
+        return _Unloadable(error)
+
+
+def main():
+    path = os.path.abspath(sys.argv[1])
+    sys.argv = sys.argv[1:]
+    requests, answers = _take_over_stdio()
+    _serve_adapter(_loaded_adapter(path), requests, answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Which known fault an implementation resembles, in words for people who never read the contract."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from retryproof_protocol.messages import Observation
+
+from .bundle import Bundle, Case
+from .differences import classify, differences
+from .model import FAULTS, Model, faulty
+
+
+class ObservedCase(Struct, frozen=True):
+    """A case, and what was observed of its first steps: of all of them, unless it was cut off."""
+
+    case: Case
+    observations: tuple[Observation, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every step was observed."""
+        return len(self.observations) == len(self.case.steps)
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything observed differs from the contract."""
+        return self.observations != self.case.expected[: len(self.observations)]
+
+
+class Diagnosis(Struct, frozen=True):
+    """The one fault that explains every observed case, if any, and the finding in sentences."""
+
+    fault: str | None
+    explanation: str
+
+
+def resembling_faults(observed: ObservedCase) -> tuple[str, ...]:
+    """The named faults whose whole trace of this case equals the observed one."""
+    if not observed.is_complete or not observed.differs:
+        return ()
+    return tuple(name for name in FAULTS if _explains(faulty(name), observed))
+
+
+def diagnose(bundle: Bundle, cases: Sequence[ObservedCase]) -> Diagnosis:
+    """What the observed cases, taken together, say about the implementation."""
+    observed = [case for case in cases if case.observations]
+    if not observed:
+        return Diagnosis(None, "Nothing was observed.")
+    if not any(case.differs for case in observed):
+        return Diagnosis(None, "Nothing that was observed differs from the contract.")
+    fitting = [name for name in FAULTS if all(_explains(faulty(name), case) for case in observed)]
+    if len(fitting) == 1:
+        return Diagnosis(fitting[0], bundle.fault(fitting[0]).explanation)
+    if fitting:
+        return Diagnosis(
+            None,
+            f"The observed cases fit {_either(fitting)}. Run all the cases to tell them apart.",
+        )
+    return Diagnosis(None, _explain_without_a_fault(bundle, observed))
+
+
+def _explain_without_a_fault(bundle: Bundle, observed: Sequence[ObservedCase]) -> str:
+    dialect = "; ".join(_other_statuses(observed))
+    if all(case_class != "effect" for case_class in _difference_classes(observed)):
+        return (
+            "Only status codes differ: every write and every receipt is as the contract has it. "
+            f"This service speaks another dialect: {dialect}."
+        )
+    fitting = [
+        name for name in FAULTS if all(_explains_effects(faulty(name), case) for case in observed)
+    ]
+    if len(fitting) == 1:
+        description = bundle.fault(fitting[0])
+        return (
+            f"Apart from its status codes ({dialect}), it behaves like {description.name}. "
+            f"{description.explanation}"
+        )
+    return (
+        "No single named fault explains everything that was observed: "
+        "read the failed cases one by one."
+    )
+
+
+def _explains(model: Model, observed: ObservedCase) -> bool:
+    return _trace_so_far(model, observed) == observed.observations
+
+
+def _explains_effects(model: Model, observed: ObservedCase) -> bool:
+    pairs = zip(_trace_so_far(model, observed), observed.observations, strict=True)
+    return all(classify(differences(expected, actual)) != "effect" for expected, actual in pairs)
+
+
+def _trace_so_far(model: Model, observed: ObservedCase) -> tuple[Observation, ...]:
+    return model.trace(observed.case.steps[: len(observed.observations)])
+
+
+def _difference_classes(observed: Sequence[ObservedCase]) -> Iterator[str | None]:
+    for case in observed:
+        for expected, actual in zip(case.case.expected, case.observations, strict=False):
+            yield classify(differences(expected, actual))
+
+
+def _other_statuses(observed: Sequence[ObservedCase]) -> list[str]:
+    """Each way in which only the status code differs, once, in the order of its appearance."""
+    found = {}
+    for case in observed:
+        for expected, actual in zip(case.case.expected, case.observations, strict=False):
+            if classify(differences(expected, actual)) == "status-only":
+                found[f"{actual.status} where the contract says {expected.status}"] = None
+    return list(found)
+
+
+def _either(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]} alike"

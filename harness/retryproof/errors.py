@@ -1,0 +1,93 @@
+"""The one tree of errors. Each knows its exit status, and whether what it leaves is definite.
+
+An error is definite if it is certain that the pending call had no effect on the adapter's
+service. When in doubt, indefinite is always safe.
+"""
+
+from typing import ClassVar
+
+EXIT_PASS = 0
+EXIT_FAILED = 1
+EXIT_INVALID_ARGUMENTS = 2
+EXIT_INTERNAL_ERROR = 70
+"""EX_SOFTWARE of sysexits.h: a bug in retryproof itself."""
+
+
+class RetryproofError(Exception):
+    """Anything that retryproof reports instead of doing what it was asked.
+
+    Attributes:
+        message: what happened, as whole sentences.
+        advice: what to do about it, as whole sentences; may be empty.
+    """
+
+    exit_status: ClassVar[int] = EXIT_FAILED
+    definite: ClassVar[bool] = True
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+
+class InvalidArgumentsError(RetryproofError):
+    """The command can't be run as it was written."""
+
+    exit_status = EXIT_INVALID_ARGUMENTS
+
+
+class FileError(RetryproofError):
+    """A file that the user named can't be read or written."""
+
+    exit_status = EXIT_INVALID_ARGUMENTS
+
+
+class InterruptedRunError(RetryproofError):
+    """The run was cancelled, by a signal or by whoever asked for it."""
+
+    definite = False
+
+
+class AdapterError(RetryproofError):
+    """The adapter did not do its part. `kind` is the failure kind of the protocol."""
+
+    kind: ClassVar[str]
+    definite = False
+
+
+class CallTimeoutError(AdapterError):
+    """A call had no whole answer at its deadline; the process tree was killed."""
+
+    kind = "timeout"
+
+
+class MalformedAnswerError(AdapterError):
+    """The adapter wrote something that the protocol does not allow."""
+
+    kind = "malformed"
+
+
+class AdapterCrashError(AdapterError):
+    """The adapter's process ended while it was still needed."""
+
+    kind = "crash"
+
+
+class AdapterRefusalError(AdapterError):
+    """The adapter answered with a JSON-RPC error."""
+
+    kind = "adapter-error"
+
+
+class LaunchError(AdapterError):
+    """The adapter could not be started, or never answered `initialize`."""
+
+    kind = "launch"
+    definite = True
+
+
+class VersionError(AdapterError):
+    """The adapter speaks another version of the protocol."""
+
+    kind = "version"
+    definite = True

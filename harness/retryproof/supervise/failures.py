@@ -1,0 +1,223 @@
+"""The words for what went wrong with an adapter: what happened, and what to do about it.
+
+Pure: each function turns what is known into an error with a message that stands by itself.
+"""
+
+import errno
+import signal
+from typing import NamedTuple
+
+from retryproof_protocol.errors import RemoteProtocolError
+from retryproof_protocol.messages import PROTOCOL_VERSION, ErrorObject, Method
+from retryproof_protocol.quoting import escape_controls, quote_start
+
+from ..errors import (
+    AdapterCrashError,
+    AdapterRefusalError,
+    CallTimeoutError,
+    LaunchError,
+    MalformedAnswerError,
+    VersionError,
+)
+from .guard import Command, Gone, LaunchRefusedError
+
+_SHOWN_STDERR_LINES = 3
+_SHOWN_LINE_CHARACTERS = 200
+_SHOWN_STRAYS = 5
+_SHOWN_MESSAGE_CHARACTERS = 500
+
+
+class Remains(NamedTuple):
+    """What is known of an adapter of which no process is left."""
+
+    gone: Gone
+    stderr_tail: bytes
+    unfinished_line: bytes
+
+
+def call_timed_out(method: Method, limit_seconds: float, remains: Remains) -> CallTimeoutError:
+    """No whole answer to a call at its deadline."""
+    return CallTimeoutError(
+        f"No answer to `{method}` within {limit_seconds:g} s: the adapter was killed"
+        f"{_with_its_strays(remains.gone)}. Whether this call took effect is unknown."
+        f"{_partial_answer(remains)}{_last_words(remains)}",
+        "Look for an endless loop, a lock, or a request to a service that does not answer; "
+        "and see that stdout is flushed after each answer.",
+    )
+
+
+def never_initialized(limit_seconds: float, remains: Remains) -> LaunchError:
+    """No answer to `initialize` in the time for starting."""
+    return LaunchError(
+        f"The adapter started, but did not answer `initialize` within {limit_seconds:g} s: it "
+        f"was killed{_with_its_strays(remains.gone)}."
+        f"{_partial_answer(remains)}{_last_words(remains)}",
+        "Check that it reads requests from stdin and flushes stdout after each answer; if it "
+        "only starts slowly, give it more time with --startup-timeout.",
+    )
+
+
+def crashed(method: Method, remains: Remains) -> AdapterCrashError:
+    """The process ended while a call was pending."""
+    if remains.gone.guard_lost:
+        return _guard_lost(remains)
+    status = remains.gone.status
+    advice = "Its stderr says more, if it wrote anything."
+    if status == 0:
+        advice = "An adapter goes on answering until it is told `shutdown` or its stdin ends."
+    return AdapterCrashError(
+        f"The adapter {describe_exit(remains.gone)} while `{method}` was pending."
+        f"{_partial_answer(remains)}{_strays_sentence(remains.gone)}{_last_words(remains)}",
+        advice,
+    )
+
+
+def closed_a_pipe(pipe: str, method: Method, remains: Remains) -> MalformedAnswerError:
+    """The process lives, but can't be talked to any more."""
+    return MalformedAnswerError(
+        f"The adapter closed its {pipe} while `{method}` was pending, and went on running: it "
+        f"was killed{_with_its_strays(remains.gone)}.{_last_words(remains)}",
+        "Keep stdin and stdout open until the process ends.",
+    )
+
+
+def malformed(error: RemoteProtocolError, remains: Remains) -> MalformedAnswerError:
+    """The adapter broke the protocol."""
+    return MalformedAnswerError(f"{error.message}{_last_words(remains)}", error.advice)
+
+
+def refused(method: Method, error: ErrorObject, remains: Remains) -> AdapterRefusalError:
+    """The adapter answered with a JSON-RPC error."""
+    shown = escape_controls(error.message[:_SHOWN_MESSAGE_CHARACTERS])
+    return AdapterRefusalError(
+        f"The adapter answered `{method}` with the error {error.code}: {shown}"
+        f"{'' if shown.endswith(('.', '!', '?')) else '.'}{_last_words(remains)}",
+        "This is the adapter's own report of a failure: mend it there, or in the service "
+        "behind it.",
+    )
+
+
+def other_version(spoken: int) -> VersionError:
+    """The adapter speaks another protocol version."""
+    return VersionError(
+        f"The adapter speaks protocol version {spoken}; this runner speaks {PROTOCOL_VERSION}.",
+        "Use an adapter and a runner of the same protocol version.",
+    )
+
+
+def not_launched(error: LaunchRefusedError, command: Command) -> LaunchError:
+    """The system would not start the command."""
+    program = escape_controls(command.argv[0])
+    folder = escape_controls(command.cwd)
+    if error.stage == "cwd":
+        return LaunchError(
+            f"The folder {folder} can't be entered: {_reason(error)}.",
+            "Check --cwd.",
+        )
+    if error.error_number == errno.ENOENT:
+        advice = (
+            "Check the spelling and the adapter's PATH. If the file is there, the interpreter "
+            "that its first line names is not."
+        )
+        return LaunchError(f"The program {program} was not found (in {folder}).", advice)
+    if error.error_number == errno.EACCES:
+        advice = "Make it executable (chmod +x), or name its interpreter: -- python3 FILE."
+        return LaunchError(f"The program {program} is not executable.", advice)
+    if error.error_number == errno.ENOEXEC:
+        advice = "Give it a first line such as #!/bin/sh, or name its interpreter."
+        return LaunchError(f"The program {program} is in no format that can be run.", advice)
+    return LaunchError(f"The program {program} could not be started: {_reason(error)}.")
+
+
+def left_badly(gone: Gone) -> tuple[str, ...]:
+    """Warnings about how an adapter left after `shutdown`."""
+    warnings = []
+    if gone.status is None or gone.status != 0:
+        warnings.append(f"After `shutdown` the adapter {describe_exit(gone)}.")
+    if gone.strays:
+        warnings.append(f"After `shutdown` the adapter left processes behind.{_strays_sentence(gone)}")
+    return tuple(warnings)
+
+
+def had_to_be_killed(limit_seconds: float, gone: Gone) -> str:
+    """The warning about an adapter that stayed after `shutdown`."""
+    return (
+        f"The adapter did not leave within {limit_seconds:g} s of `shutdown` and the end of its "
+        f"stdin: it was killed{_with_its_strays(gone)}. Close what keeps it running (timers, "
+        "servers, threads)."
+    )
+
+
+def describe_exit(gone: Gone) -> str:
+    """How the first process ended, as a clause."""
+    if gone.status is None:
+        return "ended in a way that could not be observed"
+    if gone.status >= 0:
+        return f"exited with status {gone.status}"
+    return f"was ended by {signal_name(-gone.status)}"
+
+
+def signal_name(number: int) -> str:
+    """SIGSEGV for 11."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def printable_tail(tail: bytes) -> str:
+    """What stderr ended with, safe to show, its line ends kept."""
+    text = tail.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+    return escape_controls(text, keep="\n\t")
+
+
+def _guard_lost(remains: Remains) -> AdapterCrashError:
+    return AdapterCrashError(
+        "The guard process that contains the adapter was killed or stopped, most likely by the "
+        f"adapter itself; everything that it left was killed.{_last_words(remains)}",
+        "An adapter must not signal its parent process.",
+    )
+
+
+def _reason(error: LaunchRefusedError) -> str:
+    return escape_controls(error.reason)
+
+
+def _with_its_strays(gone: Gone) -> str:
+    if not gone.strays:
+        return ""
+    noun = "process" if gone.strays == 1 else "processes"
+    return f", and with it {gone.strays} more {noun} ({_stray_names(gone)})"
+
+
+def _strays_sentence(gone: Gone) -> str:
+    if not gone.strays:
+        return ""
+    noun = "process" if gone.strays == 1 else "processes"
+    return f" {gone.strays} stray {noun} had to be killed ({_stray_names(gone)})."
+
+
+def _stray_names(gone: Gone) -> str:
+    counted: dict[str, int] = {}
+    for command in gone.stray_commands:
+        counted[command] = counted.get(command, 0) + 1
+    names = [
+        escape_controls(command) + (f" x{count}" if count > 1 else "")
+        for command, count in counted.items()
+    ]
+    more = ", ..." if len(names) > _SHOWN_STRAYS else ""
+    return ", ".join(names[:_SHOWN_STRAYS]) + more
+
+
+def _partial_answer(remains: Remains) -> str:
+    if not remains.unfinished_line:
+        return ""
+    return f" It had written {quote_start(remains.unfinished_line)} without the end of a line."
+
+
+def _last_words(remains: Remains) -> str:
+    lines = [line for line in printable_tail(remains.stderr_tail).splitlines() if line.strip()]
+    if not lines:
+        return ""
+    shown = [line.strip()[:_SHOWN_LINE_CHARACTERS] for line in lines[-_SHOWN_STDERR_LINES:]]
+    return " Its stderr ended: " + " | ".join(shown)

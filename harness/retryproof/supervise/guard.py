@@ -1,0 +1,199 @@
+"""The harness's end of a guard: launches adapters under it, and learns when they are gone."""
+
+import contextlib
+import errno
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from . import descendants
+from .guard_process import MAX_MESSAGE_BYTES, become_subreaper
+
+_GUARD_PROGRAM = Path(__file__).with_name("guard_process.py")
+ANSWER_LIMIT_SECONDS = 5.0
+"""A guard answers within milliseconds; one that does not has been stopped or killed."""
+
+Containment: TypeAlias = Literal["guard", "group"]
+
+
+class Command(Struct, frozen=True):
+    """A program to start without a shell: its arguments, environment and folder."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    cwd: str
+
+
+class Gone(Struct, frozen=True):
+    """The account of an adapter of which no process is left.
+
+    `status` is the exit code of its first process, a negative signal number, or None where the
+    guard was lost and nobody could say. `strays` counts the processes beside the first one
+    that had to be killed.
+    """
+
+    status: int | None = None
+    strays: int = 0
+    stray_commands: tuple[str, ...] = ()
+    cpu_seconds: float = 0.0
+    peak_rss_bytes: int = 0
+    clear_seconds: float = 0.0
+    guard_lost: bool = False
+
+
+class LaunchRefusedError(Exception):
+    """The system would not start the command: `stage` is "cwd", "exec", "limits" or "start"."""
+
+    def __init__(self, stage: str, reason: str, error_number: int | None) -> None:
+        super().__init__(reason)
+        self.stage = stage
+        self.reason = reason
+        self.error_number = error_number
+
+
+class GuardLostError(Exception):
+    """The guard process is dead or does not answer."""
+
+
+class Guard:
+    """One guard process, for one adapter at a time. Used by one thread at a time."""
+
+    _living: ClassVar[set[int]] = set()
+
+    def __init__(self, wanted: Containment = "guard") -> None:
+        become_subreaper()
+        self._wanted = wanted
+        self._run = 0
+        self._root_pid: int | None = None
+        self.containment: Containment = wanted
+        self._start_process()
+
+    def fileno(self) -> int:
+        """The control socket: readable when the adapter is gone, or the guard lost."""
+        return self._control.fileno()
+
+    def launch(
+        self, command: Command, descriptors: tuple[int, int, int], limits: dict[str, int]
+    ) -> int:
+        """Starts the command on stdin, stdout and stderr; its process number.
+
+        `limits` maps names of the module `resource` to values.
+
+        Raises:
+            LaunchRefusedError: the system would not start it.
+            GuardLostError: the guard did not answer.
+        """
+        self._run += 1
+        message = {
+            "do": "launch",
+            "run": self._run,
+            "argv": command.argv,
+            "env": command.environment,
+            "cwd": command.cwd,
+            "limits": limits,
+        }
+        self._send(json.dumps(message).encode(), descriptors)
+        answer = self._receive(ANSWER_LIMIT_SECONDS)
+        if answer["say"] == "refused":
+            raise LaunchRefusedError(answer["stage"], answer["reason"], answer["errno"])
+        self.containment = answer["containment"]
+        self._root_pid = int(answer["pid"])
+        return self._root_pid
+
+    def clear(self) -> Gone:
+        """Kills whatever is left of the adapter; returns when no process of it is alive."""
+        escapable = descendants.snapshot(self._root_pid) if self.containment == "group" else []
+        try:
+            self._send(json.dumps({"do": "kill", "run": self._run}).encode(), ())
+            gone = self.wait_gone(ANSWER_LIMIT_SECONDS)
+        except GuardLostError:
+            gone = self._clear_without_guard()
+        return _with_strays(gone, descendants.kill(escapable))
+
+    def wait_gone(self, limit_seconds: float) -> Gone:
+        """Waits for the guard's word that no process of the adapter is left.
+
+        Raises:
+            GuardLostError: it did not come in time, or the guard is dead.
+        """
+        answer = self._receive(limit_seconds)
+        self._root_pid = None
+        return msgspec.convert(answer, Gone)
+
+    def close(self) -> None:
+        """Ends the guard, and with it all that the adapter may have left."""
+        self._control.close()
+        self._reap_process()
+
+    def _start_process(self) -> None:
+        kind = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", _GUARD_PROGRAM, str(theirs.fileno()), self._wanted],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        Guard._living |= {self._process.pid}
+        self._born_at = descendants.birth_of(self._process.pid)
+
+    def _reap_process(self) -> None:
+        try:
+            self._process.wait(ANSWER_LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+        Guard._living -= {self._process.pid}
+
+    def _clear_without_guard(self) -> Gone:
+        """The adapter killed or stopped its guard: its processes are this process's orphans."""
+        started = time.monotonic()
+        root_pid, self._root_pid = self._root_pid, None
+        self._control.close()
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        Guard._living -= {self._process.pid}
+        killed = descendants.clear_orphans(frozenset(Guard._living), self._born_at)
+        self._start_process()
+        strays = [process for process in killed if process.pid != root_pid]
+        return _with_strays(Gone(clear_seconds=time.monotonic() - started, guard_lost=True), strays)
+
+    def _send(self, data: bytes, descriptors: tuple[int, ...]) -> None:
+        try:
+            socket.send_fds(self._control, [data], descriptors)
+        except ConnectionError as error:
+            raise GuardLostError from error
+        except OSError as error:
+            if error.errno != errno.EMSGSIZE:
+                raise
+            raise LaunchRefusedError("exec", os.strerror(errno.E2BIG), errno.E2BIG) from None
+
+    def _receive(self, limit_seconds: float) -> dict[str, Any]:
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        if not poll.poll(limit_seconds * 1000):
+            raise GuardLostError
+        with contextlib.suppress(ConnectionError):
+            if data := self._control.recv(MAX_MESSAGE_BYTES):
+                return dict(json.loads(data))
+        raise GuardLostError
+
+
+def _with_strays(gone: Gone, killed: Sequence[descendants.Killed]) -> Gone:
+    commands = tuple(process.command for process in killed)
+    return msgspec.structs.replace(
+        gone, strays=gone.strays + len(killed), stray_commands=gone.stray_commands + commands
+    )

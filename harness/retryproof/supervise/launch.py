@@ -1,0 +1,128 @@
+"""How an adapter is started: as a program, or as a module under its language's host."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from .. import resources
+from ..errors import FileError, InvalidArgumentsError
+from .guard import Command
+
+_PASSED_VARIABLES = frozenset(
+    {
+        "COMSPEC",
+        "HOME",
+        "LANG",
+        "LANGUAGE",
+        "LOGNAME",
+        "PATH",
+        "PATHEXT",
+        "SHELL",
+        "SYSTEMROOT",
+        "TEMP",
+        "TERM",
+        "TMP",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "WINDIR",
+    }
+)
+"""What a program needs to run at all. Everything else may hold a secret and stays out."""
+
+_HOSTS = {".py": "python", ".mjs": "node", ".js": "node", ".cjs": "node"}
+_HOST_PROGRAMS = {"python": "adapters/python/host.py", "node": "adapters/node/host.mjs"}
+
+
+class Launch(Struct, frozen=True):
+    """A command, and which host runs the module in it, if any."""
+
+    command: Command
+    host: str | None = None
+    added_environment: tuple[str, ...] = ()
+
+
+class Surroundings(Struct, frozen=True):
+    """Where an adapter runs: its folder, and the variables that its environment gains."""
+
+    cwd: str
+    added_environment: Mapping[str, str]
+
+    def environment(self, own: Mapping[str, str]) -> dict[str, str]:
+        """The short allow-list out of our own environment, and what was added."""
+        passed = {
+            name: value
+            for name, value in own.items()
+            if name.upper() in _PASSED_VARIABLES or name.startswith("LC_")
+        }
+        return passed | dict(self.added_environment)
+
+
+def is_module(name: str) -> bool:
+    """Whether a file of this name is a module for one of the bundled hosts."""
+    return Path(name).suffix.lower() in _HOSTS
+
+
+def program(argv: tuple[str, ...], surroundings: Surroundings) -> Launch:
+    """An adapter that is a program of its own, in any language."""
+    return _launch(argv, None, surroundings)
+
+
+def module(name: str, surroundings: Surroundings, python: str | None = None) -> Launch:
+    """A module adapter, run by the bundled host of its language.
+
+    `python` names the interpreter for a Python module; without it the user's own is taken:
+    the virtual environment that is active, else the `python3` on the PATH.
+
+    Raises:
+        FileError: there is no such file.
+        InvalidArgumentsError: it has no known ending, or its language is not installed.
+    """
+    path = Path(name)
+    if not path.is_file():
+        raise FileError(f"There is no file {name}.", "Name an adapter module, or -- COMMAND ARG...")
+    if not is_module(name):
+        raise InvalidArgumentsError(
+            f"{name} has none of the endings of adapter modules ({', '.join(_HOSTS)}).",
+            f"To run it as a program: retryproof run -- {name}",
+        )
+    host = _HOSTS[path.suffix.lower()]
+    interpreter = python_interpreter(python) if host == "python" else _node_interpreter()
+    host_program = str(resources.path_of(_HOST_PROGRAMS[host]))
+    return _launch((interpreter, host_program, str(path.resolve())), host, surroundings)
+
+
+def python_interpreter(wanted: str | None) -> str:
+    """The interpreter for a Python module: the wanted one, or that of the user's environment.
+
+    Raises:
+        InvalidArgumentsError: there is none.
+    """
+    if wanted is not None:
+        return _found(wanted, "--python")
+    if environment := os.environ.get("VIRTUAL_ENV"):
+        return _found(str(Path(environment, "bin", "python")), "the active virtual environment")
+    return _found("python3", "a Python module adapter")
+
+
+def _node_interpreter() -> str:
+    return _found("node", "a JavaScript module adapter")
+
+
+def _found(program_name: str, wanted_by: str) -> str:
+    found = shutil.which(program_name)
+    if found is None:
+        raise InvalidArgumentsError(
+            f"{program_name}, needed for {wanted_by}, was not found or is not executable.",
+            "Install it, or put it on the PATH; for Python there is --python PATH.",
+        )
+    # Not resolved any further: a virtual environment's interpreter is a link that must stay one.
+    return str(Path(found).absolute())
+
+
+def _launch(argv: tuple[str, ...], host: str | None, surroundings: Surroundings) -> Launch:
+    command = Command(argv, surroundings.environment(os.environ), surroundings.cwd)
+    return Launch(command, host, tuple(sorted(surroundings.added_environment)))

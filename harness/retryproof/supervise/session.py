@@ -1,0 +1,241 @@
+"""One adapter process and the conversation with it: each call has an answer, or the tree is dead.
+
+A session that has failed is over: the adapter's whole tree was killed before the error was
+raised, and whatever it wrote late is in a pipe that nobody reads any more.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+from retryproof_protocol import answers
+from retryproof_protocol.connection import Connection, EndOfOutput, Event, Refusal, Result
+from retryproof_protocol.errors import RemoteProtocolError
+from retryproof_protocol.messages import (
+    PROTOCOL_VERSION,
+    ContractReference,
+    InitializeParams,
+    InitializeResult,
+    Method,
+    Observation,
+    Operation,
+)
+
+from ..errors import AdapterError, LaunchError
+from . import failures
+from .channel import CancelledError, CancelToken, Channel, Wake
+from .failures import Remains
+from .guard import Command, Gone, Guard, GuardLostError, LaunchRefusedError
+
+LEAVE_LIMIT_SECONDS = 1.0
+"""From `shutdown` to the kill, from the protocol's specification."""
+_EXIT_NOTICE_SECONDS = 1.0
+"""A process that has closed its pipes by exiting is reported gone well within this time."""
+
+DEFAULT_LIMITS = {"RLIMIT_CORE": 0, "RLIMIT_NOFILE": 1024}
+"""Set between fork and exec; the names are those of the module `resource`."""
+
+WireSink: TypeAlias = Callable[[Literal["->", "<-"], bytes], None]
+"""Takes each line to (->) and from (<-) the adapter, as it was written."""
+
+
+_Form = TypeVar("_Form")
+
+
+class TimeLimits(Struct, frozen=True):
+    """How long an answer may take: to `initialize`, and to each later call."""
+
+    startup_seconds: float = 30.0
+    call_seconds: float = 2.0
+
+
+class Session:
+    """An adapter that was started, and answers until it is stopped or fails.
+
+    Attributes:
+        call_seconds: how long the last call took, until its answer or its failure was noticed.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        command: Command,
+        limits: TimeLimits,
+        cancel: CancelToken,
+        on_wire: WireSink | None = None,
+    ) -> None:
+        """Starts the adapter.
+
+        Raises:
+            LaunchError: the system would not start it.
+        """
+        self._guard = guard
+        self._limits = limits
+        self._on_wire = on_wire
+        self._connection = Connection()
+        self._channel = Channel(guard.fileno(), cancel)
+        self._gone: Gone | None = None
+        self.call_seconds = 0.0
+        self._launch(command)
+
+    @property
+    def stderr_tail(self) -> bytes:
+        """The last of what the adapter wrote to stderr."""
+        return self._channel.stderr_tail
+
+    def initialize(self, contract: ContractReference) -> InitializeResult:
+        """Greets the adapter and learns who it is.
+
+        Raises:
+            AdapterError: it did not answer, not in form, or speaks another version.
+            CancelledError: the run was cancelled; the adapter is gone.
+        """
+        params = InitializeParams(contract, call_timeout_ms=round(self._limits.call_seconds * 1000))
+        result = self._call("initialize", params, self._limits.startup_seconds)
+        initialized = self._in_form(answers.parse_initialize_result, result)
+        if initialized.protocol_version != PROTOCOL_VERSION:
+            self.kill()
+            raise failures.other_version(initialized.protocol_version)
+        return initialized
+
+    def reset(self) -> None:
+        """Tells the adapter to begin a new case. Raises as `step` does."""
+        self._call("reset", {}, self._limits.call_seconds)
+
+    def step(self, operation: Operation) -> Observation:
+        """Has the adapter do one operation.
+
+        Raises:
+            AdapterError: there was no usable answer in time; the adapter is gone.
+            CancelledError: the run was cancelled; the adapter is gone.
+        """
+        result = self._call("step", operation, self._limits.call_seconds)
+        return self._in_form(answers.parse_observation, result)
+
+    def wait_until(self, moment: float) -> None:
+        """Waits, outside every call's limit, and notices when the adapter misbehaves meanwhile.
+
+        `moment` is a time of `time.monotonic`. Raises as `step` does.
+        """
+        started = time.monotonic()
+        outcome = self._converse(moment)
+        self.call_seconds = time.monotonic() - started
+        if outcome is not Wake.DEADLINE:
+            raise self._failure("step", outcome, 0)
+
+    def shut_down(self) -> tuple[str, ...]:
+        """Tells the adapter to leave, and sees to it; warnings if it did not leave well.
+
+        Raises:
+            CancelledError: the run was cancelled; the adapter is gone.
+        """
+        deadline = time.monotonic() + LEAVE_LIMIT_SECONDS
+        try:
+            self._write("shutdown", {})
+            self._channel.end_stdin()
+            left = self._channel.wait_gone(deadline)
+        except CancelledError:
+            self.kill()
+            raise
+        gone = self.kill()
+        if left:
+            return failures.left_badly(gone)
+        return (failures.had_to_be_killed(LEAVE_LIMIT_SECONDS, gone),)
+
+    def kill(self) -> Gone:
+        """Kills the whole tree at once, unless it is gone already."""
+        if self._gone is None:
+            self._gone = self._guard.clear()
+            self._channel.close()
+        return self._gone
+
+    def _launch(self, command: Command) -> None:
+        try:
+            self._guard.launch(command, self._channel.adapter_ends, DEFAULT_LIMITS)
+        except LaunchRefusedError as refusal:
+            self._channel.close()
+            raise failures.not_launched(refusal, command) from None
+        except GuardLostError:
+            self.kill()
+            raise LaunchError("The guard process that contains the adapter ended.") from None
+        finally:
+            self._channel.close_adapter_ends()
+
+    def _call(self, method: Method, params: Any, limit_seconds: float) -> Result:
+        started = time.monotonic()
+        deadline = started + limit_seconds
+        can_be_written = self._write(method, params)
+        outcome = self._converse(deadline) if can_be_written else Wake.STDIN_CLOSED
+        self.call_seconds = time.monotonic() - started
+        if isinstance(outcome, Result):
+            return outcome
+        raise self._failure(method, outcome, limit_seconds)
+
+    def _write(self, method: Method, params: Any) -> bool:
+        request = self._connection.send(method, params)
+        if self._on_wire is not None:
+            self._on_wire("->", request)
+        return self._channel.write(request)
+
+    def _converse(self, deadline: float) -> Event | Wake | RemoteProtocolError:
+        """Reads until the adapter has said something whole, or can't any more."""
+        try:
+            while (event := self._connection.next_event()) is None:
+                is_last_look = time.monotonic() >= deadline
+                read = self._channel.read(deadline)
+                if isinstance(read, Wake):
+                    return read
+                self._take(read)
+                if is_last_look:
+                    return self._connection.next_event() or Wake.DEADLINE
+        except RemoteProtocolError as error:
+            return error
+        except CancelledError:
+            self.kill()
+            raise
+        return event
+
+    def _take(self, data: bytes) -> None:
+        if self._on_wire is not None and data:
+            self._on_wire("<-", data)
+        self._connection.receive(data)
+
+    def _failure(
+        self,
+        method: Method,
+        outcome: Event | Wake | RemoteProtocolError,
+        limit_seconds: float,
+    ) -> AdapterError:
+        """Kills the tree, and tells what the outcome means for the pending call."""
+        if outcome is Wake.DEADLINE:
+            if method == "initialize":
+                return failures.never_initialized(limit_seconds, self._remains())
+            return failures.call_timed_out(method, limit_seconds, self._remains())
+        if isinstance(outcome, RemoteProtocolError):
+            return failures.malformed(outcome, self._remains())
+        if isinstance(outcome, Refusal):
+            return failures.refused(method, outcome.error, self._remains())
+        if outcome is Wake.GONE or self._ends_now():
+            return failures.crashed(method, self._remains())
+        pipe = "stdout" if isinstance(outcome, EndOfOutput) else "stdin"
+        return failures.closed_a_pipe(pipe, method, self._remains())
+
+    def _ends_now(self) -> bool:
+        """Whether a pipe was closed because the process is exiting."""
+        try:
+            return self._channel.wait_gone(time.monotonic() + _EXIT_NOTICE_SECONDS)
+        except CancelledError:
+            self.kill()
+            raise
+
+    def _in_form(self, parse: Callable[[Any, bytes], _Form], result: Result) -> _Form:
+        try:
+            return parse(result.value, result.line)
+        except RemoteProtocolError as error:
+            raise failures.malformed(error, self._remains()) from None
+
+    def _remains(self) -> Remains:
+        gone = self.kill()
+        return Remains(gone, self.stderr_tail, self._connection.unfinished)

@@ -1,0 +1,114 @@
+"""JSON as RFC 8259 has it, with nothing let through that two readers could read differently.
+
+msgspec checks the grammar: it refuses NaN, Infinity, lone surrogates, comments, a byte-order
+mark and trailing data, all of which the standard library's reader accepts. The standard
+library's reader sees every member of an object, which msgspec does not: it keeps the last one
+of a repeated name and says nothing.
+"""
+
+import json
+from typing import Any, TypeAlias
+
+import msgspec
+
+JSONValue: TypeAlias = "None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]"
+
+
+class StrictJSONError(ValueError):
+    """The bytes are not strict JSON.
+
+    `path` names the place ("steps[3].at", or "" for the whole text), `problem` says what is
+    wrong there in words that follow a subject ("is not JSON: ...").
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path or 'the text'} {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class _RepeatedMemberError(ValueError):
+    pass
+
+
+class _Members(list[tuple[str, Any]]):
+    """An object's members as written, repeated names included."""
+
+
+def decode(data: bytes) -> JSONValue:
+    """The value that `data` holds.
+
+    Raises:
+        StrictJSONError: for bytes that are not UTF-8, text that is not JSON, a repeated member
+            name, nesting too deep to read (about 1,000 levels), a number out of range.
+    """
+    try:
+        text = data.decode("utf-8")
+        value: JSONValue = msgspec.json.decode(text)
+        # As many colons as members: none was dropped as a repeat. More: strings may hold them.
+        return value if text.count(":") == _count_members(value) else _refuse_repeats(text)
+    except UnicodeDecodeError as error:
+        raise StrictJSONError("", f"is not UTF-8 at byte {error.start}") from None
+    except _RepeatedMemberError:
+        raise _repeated_member(text) from None
+    except RecursionError:
+        raise StrictJSONError("", "is nested too deeply") from None
+    except (msgspec.DecodeError, ValueError) as error:
+        raise StrictJSONError("", f"is not JSON: {_as_clause(str(error))}") from None
+
+
+def member_path(parent: str, name: str) -> str:
+    """The path of a member of the object at `parent`."""
+    return f"{parent}.{name}" if parent else name
+
+
+def element_path(parent: str, index: int) -> str:
+    """The path of an element of the array at `parent`."""
+    return f"{parent}[{index}]"
+
+
+def _count_members(value: JSONValue) -> int:
+    if type(value) is dict:
+        return len(value) + sum(map(_count_members, value.values()))
+    if type(value) is list:
+        return sum(map(_count_members, value))
+    return 0
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _RepeatedMemberError
+    return members
+
+
+def _refuse_repeats(text: str) -> JSONValue:
+    value: JSONValue = json.loads(text, object_pairs_hook=_unrepeated)
+    return value
+
+
+def _repeated_member(text: str) -> StrictJSONError:
+    path = _find_repeat(json.loads(text, object_pairs_hook=_Members), "")
+    return StrictJSONError(path or "", "is there twice")
+
+
+def _find_repeat(value: Any, path: str) -> str | None:
+    if isinstance(value, _Members):
+        seen: set[str] = set()
+        for name, member in value:
+            here = member_path(path, name)
+            if name in seen:
+                return here
+            seen.add(name)
+            if (found := _find_repeat(member, here)) is not None:
+                return found
+    elif isinstance(value, list):
+        for index, element in enumerate(value):
+            if (found := _find_repeat(element, element_path(path, index))) is not None:
+                return found
+    return None
+
+
+def _as_clause(message: str) -> str:
+    reason = message.removeprefix("JSON is malformed: ")
+    return reason[:1].lower() + reason[1:]
