@@ -112,7 +112,7 @@ def _response(adapter, request):
     except Exception as error:
         traceback.print_exc()
         code = METHOD_NOT_FOUND if isinstance(error, LookupError) else ADAPTER_FAILED
-        message = "{}: {}".format(type(error).__name__, error)
+        message = f"{type(error).__name__}: {error}"
         return json.dumps(dict(response, error={"code": code, "message": message}))
 
 
@@ -153,7 +153,7 @@ def _load(path):
     specification.loader.exec_module(module)
     for function in ("reset", "step"):
         if not callable(getattr(module, function, None)):
-            raise TypeError("{} has no function {}".format(path, function))
+            raise TypeError(f"{path} has no function {function}")
     return module
 
 

@@ -42,12 +42,6 @@ class FileError(RetryproofError):
     exit_status = EXIT_INVALID_ARGUMENTS
 
 
-class InterruptedRunError(RetryproofError):
-    """The run was cancelled, by a signal or by whoever asked for it."""
-
-    definite = False
-
-
 class AdapterError(RetryproofError):
     """The adapter did not do its part. `kind` is the failure kind of the protocol."""
 

@@ -94,9 +94,7 @@ class Model(Struct, frozen=True):
         after = State({**state.records, operation.key: record}, receipt)
         return after, self.rules.create_status, receipt
 
-    def _replay(
-        self, state: State, operation: Operation, record: Record
-    ) -> tuple[State, int, int]:
+    def _replay(self, state: State, operation: Operation, record: Record) -> tuple[State, int, int]:
         status, writes = self.rules.replay_status, state.writes
         if self.variation.replay_commits:
             status, writes = self.rules.create_status, writes + 1

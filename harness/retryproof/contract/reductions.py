@@ -61,9 +61,7 @@ class Comparison(Struct, frozen=True):
 def strict_ordered_reduction(parent: Artifact, candidate: Artifact) -> Comparison:
     """Whether the candidate has the parent's target and a strict subsequence of its operations."""
     if candidate.target != parent.target:
-        return Comparison(
-            False, f"The targets differ: {parent.target} and {candidate.target}."
-        )
+        return Comparison(False, f"The targets differ: {parent.target} and {candidate.target}.")
     if candidate.steps == parent.steps:
         return Comparison(False, "The candidate has the parent's operations, none removed.")
     unmatched = _first_unmatched(parent, candidate)

@@ -135,7 +135,9 @@ def left_badly(gone: Gone) -> tuple[str, ...]:
     if gone.status is None or gone.status != 0:
         warnings.append(f"After `shutdown` the adapter {describe_exit(gone)}.")
     if gone.strays:
-        warnings.append(f"After `shutdown` the adapter left processes behind.{_strays_sentence(gone)}")
+        warnings.append(
+            f"After `shutdown` the adapter left processes behind.{_strays_sentence(gone)}"
+        )
     return tuple(warnings)
 
 

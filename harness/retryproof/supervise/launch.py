@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import resources
 from ..errors import FileError, InvalidArgumentsError
@@ -93,6 +94,12 @@ def module(name: str, surroundings: Surroundings, python: str | None = None) -> 
     interpreter = python_interpreter(python) if host == "python" else _node_interpreter()
     host_program = str(resources.path_of(_HOST_PROGRAMS[host]))
     return _launch((interpreter, host_program, str(path.resolve())), host, surroundings)
+
+
+def with_arguments(launch: Launch, arguments: tuple[str, ...]) -> Launch:
+    """The same adapter, given arguments of its own."""
+    command = replace(launch.command, argv=launch.command.argv + arguments)
+    return replace(launch, command=command)
 
 
 def python_interpreter(wanted: str | None) -> str:

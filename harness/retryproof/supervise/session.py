@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Struct
 from retryproof_protocol import answers
 from retryproof_protocol.connection import Connection, EndOfOutput, Event, Refusal, Result
@@ -165,10 +164,13 @@ class Session:
 
     def _call(self, method: Method, params: Any, limit_seconds: float) -> Result:
         started = time.monotonic()
-        deadline = started + limit_seconds
-        can_be_written = self._write(method, params)
-        outcome = self._converse(deadline) if can_be_written else Wake.STDIN_CLOSED
-        self.call_seconds = time.monotonic() - started
+        try:
+            can_be_written = self._write(method, params)
+            outcome = (
+                self._converse(started + limit_seconds) if can_be_written else Wake.STDIN_CLOSED
+            )
+        finally:
+            self.call_seconds = time.monotonic() - started
         if isinstance(outcome, Result):
             return outcome
         raise self._failure(method, outcome, limit_seconds)

@@ -1,0 +1,154 @@
+"""The composition root: puts the layers together for each thing that a user can ask for."""
+
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+import anyio
+from msgspec import Struct
+
+from . import resources
+from .clock import RunClock
+from .contract.bundle import Bundle, Case, load_bundle
+from .contract.model import FAULTS
+from .errors import InvalidArgumentsError
+from .events import AdapterDescription, Event, RunEnded, RunStarted, Sink
+from .reports.report import Evidence, Report
+from .reports.self_test import SelfTestReport, Trial, summarize
+from .reports.summary import Summary
+from .runner.conductor import Plan
+from .runner.suite import run_cases
+from .supervise.interruption import run_until_interrupted
+from .supervise.launch import Launch, Surroundings, module, with_arguments
+from .supervise.session import TimeLimits, WireSink
+
+CONTRACT_FILE = "fixtures/contract.json"
+SEED_FILE = "fixtures/artifacts/retry-proof-seed.json"
+_REFERENCES = {
+    "python": "adapters/python/reference.py",
+    "node": "adapters/node/reference.mjs",
+}
+
+
+def contract_bundle() -> Bundle:
+    """The bundled contract."""
+    return load_bundle(resources.read_bytes(CONTRACT_FILE))
+
+
+class RunRequest(Struct, frozen=True):
+    """A run: the adapter, the cases by name (none: all of them), and its limits."""
+
+    launch: Launch
+    cases: tuple[str, ...] = ()
+    limits: TimeLimits = TimeLimits()
+    keep_going: bool = False
+    evidence: Evidence = "adapter"
+
+
+def choose_cases(bundle: Bundle, names: Sequence[str]) -> dict[str, Case]:
+    """The named cases in the contract's order, or all of them.
+
+    Raises:
+        InvalidArgumentsError: the contract has no case of such a name.
+    """
+    known = {case.name: case for case in bundle.cases}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InvalidArgumentsError(
+            f"The contract has no case {unknown[0]}.", f"It has {', '.join(known)}."
+        )
+    return {name: case for name, case in known.items() if not names or name in names}
+
+
+def drive(
+    bundle: Bundle,
+    request: RunRequest,
+    sinks: Sequence[Sink] = (),
+    on_wire: WireSink | None = None,
+) -> Report:
+    """Drives the adapter through the cases. Each sink gets every event.
+
+    Raises:
+        InvalidArgumentsError: the contract has no case of such a name.
+    """
+    cases = choose_cases(bundle, request.cases)
+    return anyio.run(_drive, bundle, request, cases, sinks, on_wire)
+
+
+def self_test(bundle: Bundle) -> SelfTestReport:
+    """Drives the reference and each fault under each bundled host, as real processes."""
+    trials: list[Trial] = []
+    skipped: list[str] = []
+    surroundings = Surroundings(os.getcwd(), {})
+    for host, adapter in _REFERENCES.items():
+        python = sys.executable if host == "python" else None
+        try:
+            launch = module(str(resources.path_of(adapter)), surroundings, python)
+        except InvalidArgumentsError as error:
+            skipped.append(f"{host}: {error.message}")
+            continue
+        for fault in (None, *FAULTS):
+            arguments = () if fault is None else ("--fault", fault)
+            request = RunRequest(with_arguments(launch, arguments), evidence="self-test")
+            trials.append(Trial(host, fault, drive(bundle, request)))
+    return summarize(bundle, trials, skipped)
+
+
+async def _drive(
+    bundle: Bundle,
+    request: RunRequest,
+    cases: dict[str, Case],
+    sinks: Sequence[Sink],
+    on_wire: WireSink | None,
+) -> Report:
+    summary = Summary(bundle, request.evidence, _describe_platform())
+
+    def emit(event: Event) -> None:
+        for sink in (summary, *sinks):
+            sink(event)
+
+    clock = RunClock()
+    emit(_run_started(bundle, request, cases, clock))
+    plan = Plan(bundle.reference, request.launch.command, request.limits)
+    interrupted_by = await run_until_interrupted(
+        partial(run_cases, plan, cases, emit, clock, request.keep_going, on_wire)
+    )
+    emit(RunEnded(clock.elapsed(), interrupted_by))
+    return summary.report()
+
+
+def _run_started(
+    bundle: Bundle, request: RunRequest, cases: dict[str, Case], clock: RunClock
+) -> RunStarted:
+    launch = request.launch
+    return RunStarted(
+        at=clock.elapsed(),
+        started_at=clock.started_at,
+        contract=bundle.reference,
+        contract_digest=bundle.digest,
+        cases=tuple(cases.values()),
+        adapter=AdapterDescription(
+            command=tuple(map(_as_text, launch.command.argv)),
+            host=launch.host,
+            cwd=_as_text(launch.command.cwd),
+            added_environment=launch.added_environment,
+        ),
+        call_timeout_seconds=request.limits.call_seconds,
+        startup_timeout_seconds=request.limits.startup_seconds,
+    )
+
+
+def _as_text(argument: str) -> str:
+    """An argument of a command line, whose bytes need not be text, as text."""
+    return os.fsencode(argument).decode("utf-8", "backslashreplace")
+
+
+def _describe_platform() -> dict[str, str]:
+    return {
+        "system": platform.system(),
+        "release": platform.release(),
+        "machine": platform.machine(),
+        "python": ".".join(map(str, sys.version_info[:3])),
+    }

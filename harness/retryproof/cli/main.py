@@ -1,0 +1,73 @@
+"""The command `retryproof`, and how each way of ending becomes an exit status."""
+
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from .. import __version__
+from ..errors import EXIT_FAILED, EXIT_INTERNAL_ERROR, RetryproofError
+from .check import check
+from .compare import compare
+from .example import example
+from .fixtures import fixtures
+from .output import complain, give_up_on_stdout, make_robust
+from .reduce import reduce
+from .run import run
+from .self_test import self_test
+
+_INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="retryproof")
+def cli() -> None:
+    """Does a service with idempotency keys keep its promises?
+
+    retryproof drives any implementation, in any language, through a small exact contract, in a
+    process of its own that is killed when a call takes longer than two seconds, and says what
+    broke, on which step, and which known fault it resembles.
+
+    \b
+    Exit status: 0 a complete pass, 1 a failed or incomplete check, 2 invalid arguments or an
+    unreadable file, 70 a bug in retryproof, 130 and 143 after Ctrl-C and SIGTERM.
+    """
+
+
+for command in (self_test, fixtures, run, check, reduce, compare, example):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and exits."""
+    make_robust()
+    try:
+        status = cli.main(args=arguments, prog_name="retryproof", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except RetryproofError as error:
+        complain(error.message, error.advice)
+        status = error.exit_status
+    except (KeyboardInterrupt, click.Abort):
+        status = _INTERRUPTED
+    except BrokenPipeError:
+        give_up_on_stdout(EXIT_FAILED)
+    except Exception:  # noqa: BLE001 - whatever gets here is a bug, and must not be a traceback
+        status = _report_bug()
+    sys.exit(status)
+
+
+def _report_bug() -> int:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="retryproof-", suffix=".traceback", delete=False
+    ) as file:
+        file.write(f"retryproof {__version__}\n{traceback.format_exc()}")
+    complain(
+        "This is a bug in retryproof, and says nothing about your adapter.",
+        f"The traceback is in {file.name}: please send it to the project's issue tracker.",
+    )
+    return EXIT_INTERNAL_ERROR

@@ -1,0 +1,13 @@
+"""The one mapping from outcomes to exit statuses, whatever the output format."""
+
+from ..errors import EXIT_FAILED, EXIT_PASS
+from .report import Verdict
+
+_INTERRUPTIONS = {"SIGINT": 130, "SIGTERM": 143}
+
+
+def exit_status_of(verdict: Verdict | bool, interrupted_by: str | None = None) -> int:
+    """The status for a verdict (or a check's yes or no), and the signal that cut a run short."""
+    if interrupted_by is not None:
+        return _INTERRUPTIONS.get(interrupted_by, EXIT_FAILED)
+    return EXIT_PASS if verdict in {"pass", True} else EXIT_FAILED

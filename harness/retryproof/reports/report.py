@@ -1,0 +1,125 @@
+"""The report of a run: schema retryproof.report/1. Its JSON form is these types as they are."""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from retryproof_protocol.messages import Observation, Operation
+
+from ..contract.diagnosis import Diagnosis
+from ..contract.differences import Difference, DifferenceClass
+from ..events import Failure
+
+Verdict: TypeAlias = Literal["pass", "fail", "incomplete"]
+CaseVerdict: TypeAlias = Literal["pass", "fail", "incomplete", "not-run"]
+Evidence: TypeAlias = Literal["self-test", "adapter", "reference-comparison"]
+
+
+class ReportedContract(Struct, frozen=True):
+    """Which contract was tested; the digest is of the whole bundle."""
+
+    name: str
+    version: int
+    digest: str
+
+
+class ReportedAdapter(Struct, frozen=True, rename="camel"):
+    """Which adapter was driven, and how it was started."""
+
+    command: tuple[str, ...]
+    host: str | None
+    cwd: str
+    added_environment: tuple[str, ...]
+    name: str | None = None
+    version: str | None = None
+    language: str | None = None
+    protocol_version: int | None = None
+    seconds_per_tick: float | None = None
+
+
+class Counts(Struct, frozen=True, rename="camel"):
+    """`planned` is always the sum of the others."""
+
+    planned: int
+    passed: int
+    failed: int
+    incomplete: int
+    not_run: int
+
+
+class StepReport(
+    Struct, frozen=True, rename={"difference_class": "class", "elapsed_ms": "elapsedMs"}
+):
+    """One operation, expected beside actual; `actual` is null if no usable answer came."""
+
+    operation: Operation
+    expected: Observation
+    actual: Observation | None
+    differences: tuple[Difference, ...]
+    difference_class: DifferenceClass | None
+    elapsed_ms: float | None
+
+
+class CaseReport(Struct, frozen=True):
+    """One planned case."""
+
+    name: str
+    title: str
+    promise: str
+    verdict: CaseVerdict
+    steps: tuple[StepReport, ...]
+    failure: Failure | None
+    resembles: tuple[str, ...]
+
+
+class Latency(Struct, frozen=True):
+    """Milliseconds from writing a request until its whole answer, over `reset` and `step`."""
+
+    p50: float
+    p99: float
+    max: float
+
+
+class Resources(Struct, frozen=True, rename="camel"):
+    """What the run took. `processes_spawned` counts launches of the adapter, `processes_leaked`
+    the processes beside its first one that had to be killed.
+    """
+
+    calls: int
+    latency_ms: Latency | None
+    peak_rss_bytes: int
+    cpu_seconds: float
+    processes_spawned: int
+    processes_leaked: int
+
+
+class Deviation(Struct, frozen=True):
+    """In what this run departs from the contract's own terms, as declared by its user."""
+
+    name: str
+    value: float
+    standard: float
+
+
+class Report(Struct, frozen=True, rename="camel"):
+    """Everything that a run found out."""
+
+    schema: Literal["retryproof.report/1"]
+    evidence: Evidence
+    not_covered: tuple[str, ...]
+    contract: ReportedContract
+    deviations: tuple[Deviation, ...]
+    verdict: Verdict
+    exit_status: int
+    interrupted_by: str | None
+    adapter: ReportedAdapter
+    containment: Literal["guard", "group"] | None
+    counts: Counts
+    cases: tuple[CaseReport, ...]
+    diagnosis: Diagnosis
+    warnings: tuple[str, ...]
+    stderr_tail: str
+    resources: Resources
+    started_at: str
+    elapsed_ms: float
+    retryproof: str
+    platform: dict[str, Any]

@@ -1,0 +1,1 @@
+"""Which case, which adapter process, when: a pure policy that decides, a shell that does."""

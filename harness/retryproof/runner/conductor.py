@@ -1,0 +1,192 @@
+"""Does what the policy decides, one action at a time, and tells the sink what happened.
+
+Everything here blocks, and runs in a worker thread; each wait ends at its deadline or when the
+run's cancel token is used.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from msgspec import Struct
+from retryproof_protocol.messages import ContractReference
+
+from ..clock import RunClock
+from ..contract.bundle import Case
+from ..errors import AdapterError
+from ..events import (
+    AdapterGone,
+    AdapterInitialized,
+    AdapterLaunched,
+    Call,
+    CallFailed,
+    CallReturned,
+    CallStarted,
+    CaseStarted,
+    Failure,
+    Sink,
+    WaitStarted,
+)
+from ..supervise.channel import CancelledError, CancelToken
+from ..supervise.failures import printable_tail
+from ..supervise.guard import Command, Guard
+from ..supervise.session import Session, TimeLimits, WireSink
+from .pacing import Pacing
+
+_Answer = TypeVar("_Answer")
+
+
+class CaseFailedError(Exception):
+    """A call had no usable answer. It was reported, and the adapter is gone."""
+
+
+class Plan(Struct, frozen=True):
+    """Everything that a run needs to know about its adapter and its limits."""
+
+    contract: ContractReference
+    command: Command
+    limits: TimeLimits
+
+
+class Conductor:
+    """One run's adapter processes, one at a time."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        cancel: CancelToken,
+        emit: Sink,
+        clock: RunClock,
+        on_wire: WireSink | None = None,
+    ) -> None:
+        self._plan = plan
+        self._cancel = cancel
+        self._emit = emit
+        self._now = clock.elapsed
+        self._on_wire = on_wire
+        self._guard = Guard()
+        self._session: Session | None = None
+        self._seconds_per_tick: float | None = None
+
+    def launch(self) -> None:
+        """Starts an adapter process and greets it.
+
+        Raises:
+            CaseFailedError: it could not be started, or did not answer well.
+        """
+        call = Call("initialize")
+        self._emit(CallStarted(self._now(), call))
+        started = time.monotonic()
+        try:
+            session = Session(
+                self._guard, self._plan.command, self._plan.limits, self._cancel, self._on_wire
+            )
+        except AdapterError as error:
+            self._report_failure(call, error, time.monotonic() - started)
+        self._session = session
+        self._emit(AdapterLaunched(self._now(), self._guard.containment))
+        result = self._call(call, lambda: session.initialize(self._plan.contract))
+        clock = result.capabilities.clock
+        self._seconds_per_tick = None if clock is None else clock.seconds_per_tick
+        self._emit(CallReturned(self._now(), call, session.call_seconds))
+        self._emit(
+            AdapterInitialized(
+                self._now(), result.adapter, result.protocol_version, self._seconds_per_tick
+            )
+        )
+
+    def run_case(self, case: Case) -> None:
+        """Runs one case in the adapter process that is there.
+
+        Raises:
+            CaseFailedError: it was broken off.
+        """
+        session = self._running_session()
+        self._emit(CaseStarted(self._now(), case.name))
+        self._reset(session)
+        pacing = None
+        for index, operation in enumerate(case.steps):
+            call = Call("step", index)
+            if pacing is not None:
+                self._wait(session, call, pacing.due_at(operation.at))
+            self._emit(CallStarted(self._now(), call))
+            observation = self._call(call, lambda operation=operation: session.step(operation))
+            self._emit(CallReturned(self._now(), call, session.call_seconds, observation))
+            if pacing is None and self._seconds_per_tick is not None:
+                pacing = Pacing(self._seconds_per_tick, operation.at, time.monotonic())
+
+    def shut_down(self) -> None:
+        """Tells the adapter to leave; it is gone afterwards."""
+        session = self._running_session()
+        warnings = session.shut_down()
+        self._report_gone(session, warnings)
+
+    def close(self) -> None:
+        """Kills what is still running, and ends the guard."""
+        if self._session is not None:
+            self._report_gone(self._session, ())
+        self._guard.close()
+
+    def _reset(self, session: Session) -> None:
+        call = Call("reset")
+        self._emit(CallStarted(self._now(), call))
+        self._call(call, session.reset)
+        self._emit(CallReturned(self._now(), call, session.call_seconds))
+
+    def _wait(self, session: Session, call: Call, moment: float) -> None:
+        remaining_seconds = moment - time.monotonic()
+        if remaining_seconds > 0:
+            self._emit(WaitStarted(self._now(), remaining_seconds))
+            self._call(call, lambda: session.wait_until(moment))
+
+    def _call(self, call: Call, make: Callable[[], _Answer]) -> _Answer:
+        try:
+            return make()
+        except AdapterError as error:
+            self._report_failure(call, error, self._running_session().call_seconds)
+        except CancelledError:
+            self._report_interruption(call)
+            raise
+
+    def _report_failure(self, call: Call, error: AdapterError, elapsed_seconds: float) -> NoReturn:
+        failure = Failure(
+            error.kind, call, error.message, error.advice, error.definite, elapsed_seconds * 1000
+        )
+        self._emit(CallFailed(self._now(), failure))
+        if self._session is not None:
+            self._report_gone(self._session, ())
+        raise CaseFailedError from error
+
+    def _report_interruption(self, call: Call) -> None:
+        failure = Failure(
+            "interrupted",
+            call,
+            f"The run was interrupted while `{call.method}` was pending, and the adapter was "
+            "killed. Whether this call took effect is unknown.",
+            "",
+            False,
+            self._running_session().call_seconds * 1000,
+        )
+        self._emit(CallFailed(self._now(), failure))
+        self._report_gone(self._running_session(), ())
+
+    def _report_gone(self, session: Session, warnings: tuple[str, ...]) -> None:
+        gone = session.kill()
+        self._session = None
+        self._emit(
+            AdapterGone(
+                self._now(),
+                gone.status,
+                gone.strays,
+                gone.stray_commands,
+                gone.cpu_seconds,
+                gone.peak_rss_bytes,
+                printable_tail(session.stderr_tail),
+                warnings,
+            )
+        )
+
+    def _running_session(self) -> Session:
+        if self._session is None:
+            raise RuntimeError("no adapter process is running")
+        return self._session

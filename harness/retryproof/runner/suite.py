@@ -1,0 +1,108 @@
+"""Drives one adapter through its cases: anyio owns the lifetime, a worker thread each action."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskStatus
+
+from ..clock import RunClock
+from ..contract.bundle import Case
+from ..events import Sink
+from ..supervise.channel import CancelledError, CancelToken
+from ..supervise.session import WireSink
+from . import policy
+from .conductor import CaseFailedError, Conductor, Plan
+from .policy import Launch, Progress, RunCase, ShutDown
+
+
+async def run_cases(
+    plan: Plan,
+    cases: Mapping[str, Case],
+    emit: Sink,
+    clock: RunClock,
+    keep_going: bool = False,
+    on_wire: WireSink | None = None,
+) -> None:
+    """Runs the cases in order, until the policy says that nothing is left to do.
+
+    Cancelling the surrounding scope ends the pending call at once. However this ends, no
+    process of the adapter is left.
+    """
+    progress = Progress(tuple(cases), keep_going)
+    cancel = CancelToken()
+    conductor = Conductor(plan, cancel, emit, clock, on_wire)
+    try:
+        while (action := policy.decide(progress)) != policy.Finish():
+            perform = partial(_perform, conductor, cases, action, progress)
+            progress = await _cancellable(cancel, perform)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(conductor.close)
+        cancel.close()
+
+
+def _perform(
+    conductor: Conductor, cases: Mapping[str, Case], action: policy.Action, progress: Progress
+) -> Progress:
+    match action:
+        case Launch():
+            return _try(conductor.launch, progress, policy.launched, policy.not_launched)
+        case RunCase(name):
+            case = cases[name]
+            return _try(
+                lambda: conductor.run_case(case),
+                progress,
+                policy.case_completed,
+                policy.case_broken_off,
+            )
+        case ShutDown():
+            conductor.shut_down()
+            return policy.shut_down(progress)
+    return progress
+
+
+def _try(
+    action: Callable[[], None],
+    progress: Progress,
+    when_done: Callable[[Progress], Progress],
+    when_failed: Callable[[Progress], Progress],
+) -> Progress:
+    try:
+        action()
+    except CaseFailedError:
+        return when_failed(progress)
+    return when_done(progress)
+
+
+async def _cancellable(cancel: CancelToken, work: Callable[[], Progress]) -> Progress:
+    """Runs blocking work in a thread; a cancellation of the scope wakes it and waits for it."""
+    done = False
+
+    async def wake_on_cancellation(*, task_status: TaskStatus[None]) -> None:
+        task_status.started()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            if not done:
+                cancel.cancel()
+
+    async with anyio.create_task_group() as group:
+        await group.start(wake_on_cancellation)
+        with anyio.CancelScope(shield=True):
+            progress = await anyio.to_thread.run_sync(_unless_cancelled, work)
+            done = True
+        if progress is not None:
+            group.cancel_scope.cancel()
+            return progress
+        # The surrounding scope is cancelled: this is where that takes effect.
+        await anyio.sleep_forever()
+    raise AssertionError("a cancelled scope was left as if it were not")
+
+
+def _unless_cancelled(work: Callable[[], Progress]) -> Progress | None:
+    try:
+        return work()
+    except CancelledError:
+        return None

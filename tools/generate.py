@@ -1,0 +1,126 @@
+"""Makes the files that follow from others, or with --check says which are out of date.
+
+    python tools/generate.py [--check]
+
+`protocol/spec/schema/*.json` from the message types, `protocol/spec/transcripts/*.jsonl` from
+the contract's models, and in `fixtures/contract.json` the digest and which case catches which
+fault.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from retryproof.contract.bundle import Bundle, digest_of, load_bundle
+from retryproof.contract.model import FAULTS, REFERENCE, Model, faulty
+from retryproof_protocol import messages
+from retryproof_protocol.connection import Connection
+
+ROOT = Path(__file__).resolve().parent.parent
+CONTRACT = ROOT / "fixtures/contract.json"
+SCHEMAS = {
+    "initialize.params": messages.InitializeParams,
+    "initialize.result": messages.InitializeResult,
+    "step.params": messages.Operation,
+    "step.result": messages.Observation,
+    "request": messages.Request,
+    "result-response": messages.ResultResponse,
+    "error-response": messages.ErrorResponse,
+}
+WIDTH = 100
+
+
+def generated() -> Iterator[tuple[Path, str]]:
+    """Each generated file and what it must hold."""
+    contract = _complete_contract()
+    yield CONTRACT, contract
+    for name, message in SCHEMAS.items():
+        yield ROOT / f"protocol/spec/schema/{name}.json", _schema(name, message)
+    bundle = load_bundle(contract.encode())
+    models = {"correct": REFERENCE} | {fault: faulty(fault) for fault in FAULTS}
+    for name, model in models.items():
+        yield ROOT / f"protocol/spec/transcripts/{name}.jsonl", _transcript(bundle, model)
+
+
+def main() -> int:
+    """Writes what has changed; with --check only tells, by status 1."""
+    outdated = [
+        (path, text) for path, text in generated() if not path.exists() or path.read_text() != text
+    ]
+    for path, text in outdated:
+        if "--check" in sys.argv:
+            print(f"out of date: {path.relative_to(ROOT)} (make generate)")
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 1 if outdated and "--check" in sys.argv else 0
+
+
+def _complete_contract() -> str:
+    document = json.loads(CONTRACT.read_text())
+    bundle = load_bundle(CONTRACT.read_bytes())
+    for fault in document["faults"]:
+        model = faulty(fault["name"])
+        fault["caughtBy"] = [c.name for c in bundle.cases if model.trace(c.steps) != c.expected]
+    document["digest"] = digest_of(document)
+    return _layout(document) + "\n"
+
+
+def _schema(name: str, message: Any) -> str:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"retryproof adapter protocol {messages.PROTOCOL_VERSION}: {name}",
+        **msgspec.json.schema(message),
+    }
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _transcript(bundle: Bundle, model: Model) -> str:
+    return "".join(json.dumps(line) + "\n" for line in _conversation(bundle, model))
+
+
+def _conversation(bundle: Bundle, model: Model) -> Iterator[dict[str, Any]]:
+    connection = Connection()
+
+    def exchange(method: messages.Method, params: Any, result: Any) -> Iterator[dict[str, Any]]:
+        yield {"runner": json.loads(connection.send(method, params))}
+        response = msgspec.json.encode(messages.ResultResponse(connection.last_id, result))
+        connection.receive(response + b"\n")
+        connection.next_event()
+        yield {"adapter": json.loads(response)}
+
+    adapter = messages.AdapterIdentity("transcript", "1", "any")
+    yield from exchange(
+        "initialize",
+        messages.InitializeParams(bundle.reference),
+        messages.InitializeResult(messages.PROTOCOL_VERSION, adapter),
+    )
+    for case in bundle.cases:
+        yield from exchange("reset", {}, None)
+        for operation, observation in zip(case.steps, model.trace(case.steps), strict=True):
+            yield from exchange("step", operation, observation)
+    yield from exchange("shutdown", {}, None)
+
+
+def _layout(value: Any, depth: int = 0) -> str:
+    """JSON with each small object or list of scalars on one line, so that a case reads well."""
+    one_line = json.dumps(value, ensure_ascii=False)
+    is_flat = not isinstance(value, dict | list) or not any(
+        isinstance(part, dict | list)
+        for part in (value.values() if isinstance(value, dict) else value)
+    )
+    if is_flat and (len(one_line) < WIDTH or isinstance(value, str)):
+        return one_line
+    inner, outer = "  " * (depth + 1), "  " * depth
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(k)}: {_layout(v, depth + 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(parts) + f"\n{outer}}}"
+    return "[\n" + ",\n".join(inner + _layout(part, depth + 1) for part in value) + f"\n{outer}]"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
