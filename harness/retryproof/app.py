@@ -105,8 +105,10 @@ async def _drive(
 ) -> Report:
     summary = Summary(bundle, request.evidence, _describe_platform())
 
+    every_sink: list[Sink] = [summary, *sinks]
+
     def emit(event: Event) -> None:
-        for sink in (summary, *sinks):
+        for sink in every_sink:
             sink(event)
 
     clock = RunClock()

@@ -4,13 +4,19 @@ An error is definite if it is certain that the pending call had no effect on the
 service. When in doubt, indefinite is always safe.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 EXIT_PASS = 0
 EXIT_FAILED = 1
 EXIT_INVALID_ARGUMENTS = 2
 EXIT_INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: a bug in retryproof itself."""
+
+
+FailureKind: TypeAlias = Literal[
+    "timeout", "malformed", "crash", "adapter-error", "launch", "version", "interrupted"
+]
+"""The protocol's failure kinds, and `interrupted` for a call that a cancellation cut short."""
 
 
 class RetryproofError(Exception):
@@ -45,7 +51,7 @@ class FileError(RetryproofError):
 class AdapterError(RetryproofError):
     """The adapter did not do its part. `kind` is the failure kind of the protocol."""
 
-    kind: ClassVar[str]
+    kind: ClassVar[FailureKind]
     definite = False
 
 

@@ -15,10 +15,7 @@ from retryproof_protocol.messages import (
 )
 
 from .contract.bundle import Case
-
-FailureKind: TypeAlias = Literal[
-    "timeout", "malformed", "crash", "adapter-error", "launch", "version", "interrupted"
-]
+from .errors import FailureKind
 
 
 class AdapterDescription(Struct, frozen=True, rename="camel"):

@@ -47,6 +47,11 @@ TRANSITIONS: dict[tuple[State, Trigger], State] = {
 }
 """Every pair that is not here is the caller's mistake."""
 
+_OVER = frozenset({State.ENDED, State.BROKEN})
+# Looking up a member of an enumeration costs as much as the rest of a transition.
+_AWAITING = State.AWAITING
+_REQUEST, _RESPONSE = Trigger.REQUEST, Trigger.RESPONSE
+
 
 class Result(msgspec.Struct, frozen=True):
     """The pending request was answered. `line` is the answer as it came."""
@@ -85,7 +90,7 @@ class Connection:
         Raises:
             LocalProtocolError: a request is pending, or the conversation is over.
         """
-        self._move(Trigger.REQUEST)
+        self._move(_REQUEST)
         self.last_id += 1
         return self._encode(Request(self.last_id, method, params)) + b"\n"
 
@@ -103,7 +108,7 @@ class Connection:
             RemoteProtocolError: the adapter broke the protocol; the conversation is over.
             LocalProtocolError: the conversation was over already.
         """
-        if self.state in {State.ENDED, State.BROKEN}:
+        if self.state in _OVER:
             raise LocalProtocolError(f"the conversation is over ({self.state.name.lower()})")
         try:
             line = self._lines.next_line()
@@ -118,7 +123,7 @@ class Connection:
         return self._lines.unfinished
 
     def _answer(self, line: bytes) -> Event:
-        if self.state is State.IDLE:
+        if self.state is not _AWAITING:
             self._move(Trigger.UNASKED_LINE)
             raise malformed.unasked_line(line)
         try:
@@ -126,7 +131,7 @@ class Connection:
         except RemoteProtocolError:
             self._move(Trigger.VIOLATION)
             raise
-        self._move(Trigger.RESPONSE)
+        self._move(_RESPONSE)
         return Refusal(value, line) if isinstance(value, ErrorObject) else Result(value, line)
 
     def _end_if_output_ended(self) -> EndOfOutput | None:

@@ -13,10 +13,10 @@ class LineTooLongError(ValueError):
 
 
 class LineSplitter:
-    """Collects bytes and hands out whole lines, without their `\\n` or `\\r\\n`."""
+    """Collects bytes and hands out whole lines, without their line ends (LF or CRLF)."""
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
+        self._buffer = b""
         self._searched = 0
 
     def feed(self, data: bytes) -> None:
@@ -29,21 +29,24 @@ class LineSplitter:
         Raises:
             LineTooLongError: the line is over `MAX_LINE_BYTES`.
         """
-        end = self._buffer.find(b"\n", self._searched)
+        buffer = self._buffer
+        end = buffer.find(b"\n", self._searched)
         if end < 0:
-            self._searched = len(self._buffer)
+            self._searched = len(buffer)
             # One byte more may still be the carriage return of a line end.
-            if len(self._buffer) > MAX_LINE_BYTES + 1:
-                raise LineTooLongError(bytes(self._buffer))
+            if len(buffer) > MAX_LINE_BYTES + 1:
+                raise LineTooLongError(buffer)
             return None
-        line = bytes(self._buffer[:end]).removesuffix(b"\r")
+        line = buffer[:end]
+        if line.endswith(b"\r"):
+            line = line[:-1]
         if len(line) > MAX_LINE_BYTES:
             raise LineTooLongError(line)
-        del self._buffer[: end + 1]
+        self._buffer = buffer[end + 1 :]
         self._searched = 0
         return line
 
     @property
     def unfinished(self) -> bytes:
         """What has arrived after the last whole line that was handed out."""
-        return bytes(self._buffer)
+        return self._buffer

@@ -6,12 +6,14 @@ library's reader sees every member of an object, which msgspec does not: it keep
 of a repeated name and says nothing.
 """
 
+import functools
 import json
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import msgspec
 
-JSONValue: TypeAlias = "None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]"
+JSONValue: TypeAlias = "bool | int | float | str | list[JSONValue] | dict[str, JSONValue] | None"
 
 
 class StrictJSONError(ValueError):
@@ -35,8 +37,14 @@ class _Members(list[tuple[str, Any]]):
     """An object's members as written, repeated names included."""
 
 
-def decode(data: bytes) -> JSONValue:
+def decode(data: bytes, float_hook: Callable[[str], Any] | None = None) -> JSONValue:
     """The value that `data` holds.
+
+    Args:
+        data: the text, in UTF-8.
+        float_hook: what to make of a number that has a fraction or an exponent, from its text.
+            It has to judge the range, too, must not fail, and what it returns must encode to
+            JSON without a colon. A float without it.
 
     Raises:
         StrictJSONError: for bytes that are not UTF-8, text that is not JSON, a repeated member
@@ -44,9 +52,8 @@ def decode(data: bytes) -> JSONValue:
     """
     try:
         text = data.decode("utf-8")
-        value: JSONValue = msgspec.json.decode(text)
-        # As many colons as members: none was dropped as a repeat. More: strings may hold them.
-        return value if text.count(":") == _count_members(value) else _refuse_repeats(text)
+        value: JSONValue = _decoder(float_hook).decode(text)
+        return value if _is_whole(text, value) else _refuse_repeats(text, float_hook)
     except UnicodeDecodeError as error:
         raise StrictJSONError("", f"is not UTF-8 at byte {error.start}") from None
     except _RepeatedMemberError:
@@ -67,6 +74,20 @@ def element_path(parent: str, index: int) -> str:
     return f"{parent}[{index}]"
 
 
+@functools.cache
+def _decoder(float_hook: Callable[[str], Any] | None) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(float_hook=float_hook)
+
+
+def _is_whole(text: str, value: JSONValue) -> bool:
+    """Whether `value` surely has every member of `text`: none was dropped as a repeat."""
+    if "\\" not in text:
+        # Without escapes, strings hold the same colons before and after.
+        return text.count(":") == msgspec.json.encode(value).count(b":")
+    # As many colons as members. More: strings may hold them.
+    return text.count(":") == _count_members(value)
+
+
 def _count_members(value: JSONValue) -> int:
     if type(value) is dict:
         return len(value) + sum(map(_count_members, value.values()))
@@ -82,8 +103,8 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _refuse_repeats(text: str) -> JSONValue:
-    value: JSONValue = json.loads(text, object_pairs_hook=_unrepeated)
+def _refuse_repeats(text: str, float_hook: Callable[[str], Any] | None) -> JSONValue:
+    value: JSONValue = json.loads(text, object_pairs_hook=_unrepeated, parse_float=float_hook)
     return value
 
 

@@ -1,4 +1,4 @@
-"""Which known fault an implementation resembles, in words for people who never read the contract."""
+"""Which known fault an implementation resembles, for people who never read the contract."""
 
 from collections.abc import Iterator, Sequence
 
@@ -102,7 +102,7 @@ def _difference_classes(observed: Sequence[ObservedCase]) -> Iterator[str | None
 
 def _other_statuses(observed: Sequence[ObservedCase]) -> list[str]:
     """Each way in which only the status code differs, once, in the order of its appearance."""
-    found = {}
+    found: dict[str, None] = {}
     for case in observed:
         for expected, actual in zip(case.case.expected, case.observations, strict=False):
             if classify(differences(expected, actual)) == "status-only":

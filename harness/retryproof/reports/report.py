@@ -80,8 +80,10 @@ class Latency(Struct, frozen=True):
 
 
 class Resources(Struct, frozen=True, rename="camel"):
-    """What the run took. `processes_spawned` counts launches of the adapter, `processes_leaked`
-    the processes beside its first one that had to be killed.
+    """What the run took.
+
+    `processes_spawned` counts launches of the adapter, `processes_leaked` the processes beside
+    its first one that had to be killed.
     """
 
     calls: int

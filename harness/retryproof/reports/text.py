@@ -18,7 +18,7 @@ _WORD_WIDTH = 10
 _NAME_WIDTH = 22
 _EVIDENCE = {
     "adapter": "what this adapter was observed to do",
-    "self-test": "this installation drove a bundled adapter; nothing about any other implementation",
+    "self-test": "this installation drove a bundled adapter; it says nothing about any other",
     "reference-comparison": "how two bundled models differ; no adapter ran",
 }
 _MIB = 1024 * 1024

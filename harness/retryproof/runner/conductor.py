@@ -6,6 +6,7 @@ run's cancel token is used.
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NoReturn, TypeVar
 
 from msgspec import Struct
@@ -110,7 +111,7 @@ class Conductor:
             if pacing is not None:
                 self._wait(session, call, pacing.due_at(operation.at))
             self._emit(CallStarted(self._now(), call))
-            observation = self._call(call, lambda operation=operation: session.step(operation))
+            observation = self._call(call, partial(session.step, operation))
             self._emit(CallReturned(self._now(), call, session.call_seconds, observation))
             if pacing is None and self._seconds_per_tick is not None:
                 pacing = Pacing(self._seconds_per_tick, operation.at, time.monotonic())

@@ -13,6 +13,7 @@ The control socket carries one JSON object a message:
     {"say": "gone", "run", ...}: exactly one for each run that was launched
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -115,11 +116,9 @@ class Tree:
             self._note_strays(pid)
 
     def _kill_group(self) -> None:
-        try:
+        # The root may not have come to setsid yet: then it is killed as a direct child.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._root, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            # The root had not come to setsid yet: it is a direct child and killed as one.
-            pass
 
     def _kill_children(self) -> bool:
         """Signals each child; whether there is any, be it only one waiting to be reaped."""
@@ -257,7 +256,7 @@ def _become_adapter(message: dict[str, Any], descriptors: list[int], error_write
         stage = "cwd"
         os.chdir(message["cwd"])
         stage = "exec"
-        os.execvpe(message["argv"][0], message["argv"], message["env"])
+        os.execvpe(message["argv"][0], message["argv"], message["env"])  # noqa: S606
     except (OSError, ValueError) as error:
         refusal = {"stage": stage, "errno": getattr(error, "errno", None), "reason": str(error)}
         os.write(error_writer, json.dumps(refusal).encode())

@@ -1,0 +1,96 @@
+"""What a call costs: a raw blocking pipe loop and the runner, the same adapter, one run."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+from retryproof.app import contract_bundle
+from retryproof.clock import RunClock
+from retryproof.contract.bundle import Case
+from retryproof.events import CallReturned, Event
+from retryproof.runner.conductor import Plan
+from retryproof.runner.suite import run_cases
+from retryproof.supervise.guard import Command
+from retryproof.supervise.session import TimeLimits
+from retryproof_protocol.messages import Observation, Operation
+
+CALLS_A_ROUND = 4_000
+ROUNDS = 7
+REQUEST = (
+    b'{"jsonrpc":"2.0","id":%d,"method":"step","params":'
+    b'{"at":0,"key":"A","value":"A","delivery":"received"}}\n'
+)
+PYTHON_ADAPTER = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    result = {"status": 201, "receipt": 1, "committedWrites": 1}
+    if request["method"] == "initialize":
+        result = {"protocolVersion": 1, "adapter": {"name": "bench"}, "capabilities": {}}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"""
+
+
+def compile_c_adapter(folder: Path) -> tuple[str, ...]:
+    """The command of the C adapter, compiled into the folder."""
+    program = folder / "adapter"
+    source = Path(__file__).with_name("adapter.c")
+    subprocess.run(["cc", "-O2", "-o", program, source], check=True)
+    return (str(program),)
+
+
+def python_adapter() -> tuple[str, ...]:
+    """The command of the Python adapter."""
+    return (sys.executable, "-I", "-S", "-c", PYTHON_ADAPTER)
+
+
+def raw_loop_us(argv: tuple[str, ...]) -> float:
+    """Microseconds a call of blocking writes and reads, and nothing else."""
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        to_adapter, from_adapter = process.stdin.fileno(), process.stdout.fileno()
+        started = time.perf_counter()
+        for number in range(CALLS_A_ROUND):
+            os.write(to_adapter, REQUEST % number)
+            os.read(from_adapter, 65536)
+        elapsed = time.perf_counter() - started
+        process.stdin.close()
+    return elapsed / CALLS_A_ROUND * 1e6
+
+
+def runner_us(argv: tuple[str, ...]) -> float:
+    """Microseconds a call of the runner as it is: supervision, strict parsing, events."""
+    operation = Operation(0, "A", "A", "received")
+    observation = Observation(201, 1, 1)
+    case = Case(
+        "bench", "", "", (operation,) * CALLS_A_ROUND, (observation,) * CALLS_A_ROUND
+    )
+    steps: list[float] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, CallReturned) and event.call.method == "step":
+            steps.append(event.at)
+
+    plan = Plan(
+        contract_bundle().reference,
+        Command(argv, dict(os.environ), os.getcwd()),
+        TimeLimits(),
+    )
+    anyio.run(run_cases, plan, {case.name: case}, note, RunClock())
+    return (steps[-1] - steps[0]) / (len(steps) - 1) * 1e6
+
+
+def measure(argv: tuple[str, ...]) -> tuple[float, float]:
+    """Medians over rounds that alternate, so that both meet the same machine."""
+    loops: tuple[Callable[[tuple[str, ...]], float], ...] = (raw_loop_us, runner_us)
+    rounds = [[loop(argv) for loop in loops] for _ in range(ROUNDS)]
+    raw, ours = (statistics.median(column) for column in zip(*rounds, strict=True))
+    return raw, ours

@@ -1,0 +1,128 @@
+"""The fingerprint of a request's body: sha256 over its canonical form, RFC 8785.
+
+Member order, spacing and 1.0 against 1 make no difference to it; any other change does. The
+canonical form writes numbers as doubles, so a number that a double would change has none.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import rfc8785
+from retryproof_protocol.strictjson import element_path, member_path
+
+from .numerals import LARGEST_NUMBER, Numeral, double_of
+
+MAX_BODY_DEPTH = 98
+"""Arrays and objects inside one another. The body's own place in a request takes two of 100."""
+
+_MAX_SAFE_INTEGER = 2**53 - 1
+_CHANGED = "is a number that a double would change: write it as a string."
+
+
+class BodyError(ValueError):
+    """A body that has no fingerprint. `path` is the place inside the body, "" for all of it."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"the body{path and ' at '}{path} {problem}")
+        self.path = path
+        self.problem = problem
+
+
+def fingerprint_of(body: Any) -> str:
+    """The sha256 of the body's canonical form, as 64 hex digits in lower case.
+
+    Raises:
+        BodyError: it is no JSON value, nested too deeply, or has a number that a double
+            would change.
+    """
+    return hashlib.sha256(canonical_form(body)).hexdigest()
+
+
+def canonical_form(body: Any) -> bytes:
+    """The body's one form by RFC 8785.
+
+    Raises:
+        BodyError: as `fingerprint_of`.
+    """
+    if _is_plain(body, MAX_BODY_DEPTH):
+        # A lone surrogate stops the encoder, with no word on where it is.
+        with suppress(UnicodeEncodeError):
+            encoded = msgspec.json.encode(body, order="sorted")
+            # Beyond ASCII, RFC 8785 sorts by UTF-16 units and msgspec by bytes.
+            if encoded.isascii():
+                return encoded
+    for path, problem in body_problems(body, ""):
+        raise BodyError(path, problem)
+    return rfc8785.dumps(_with_doubles(body))
+
+
+def body_problems(body: Any, path: str, depth_left: int = MAX_BODY_DEPTH) -> Iterator[tuple[str, str]]:
+    """Each place of the body that has no canonical form, and what is wrong there.
+
+    Yields:
+        The place, below `path`, and the problem in words that follow it.
+    """
+    if isinstance(body, dict | list | tuple):
+        if not depth_left:
+            yield path, f"is nested deeper than {MAX_BODY_DEPTH + 2} levels."
+            return
+        for place, value in _children(body, path):
+            yield from body_problems(value, place, depth_left - 1)
+        if isinstance(body, dict) and not all(map(_is_text, body)):
+            yield path, "has a member whose name is not a string of Unicode characters."
+    elif problem := _scalar_problem(body):
+        yield path, problem
+
+
+def _children(body: dict[Any, Any] | list[Any] | tuple[Any, ...], path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(body, dict):
+        return ((member_path(path, str(name)), value) for name, value in body.items())
+    return ((element_path(path, index), value) for index, value in enumerate(body))
+
+
+def _scalar_problem(value: Any) -> str | None:
+    if value is None or isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return None if _is_text(value) else "has a lone surrogate."
+    if isinstance(value, int):
+        return _CHANGED if double_of(value) is None else None
+    if isinstance(value, float):
+        return None if abs(value) <= LARGEST_NUMBER else "is not a finite number."
+    return _CHANGED if isinstance(value, Numeral) else "is not a JSON value."
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(value.encode() or True)
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_plain(value: Any, depth_left: int) -> bool:
+    """Whether msgspec writes an ASCII form of the value just as RFC 8785 has it."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return True
+    if kind is int:
+        return -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER
+    if kind is not dict and kind is not list or not depth_left:
+        return False
+    for element in value.values() if kind is dict else value:
+        if not _is_plain(element, depth_left - 1):
+            return False
+    return kind is list or all(type(name) is str for name in value)
+
+
+def _with_doubles(value: Any) -> Any:
+    """The value with each integer that rfc8785 holds for too large as the equal double."""
+    if isinstance(value, dict):
+        return {name: _with_doubles(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_doubles(element) for element in value]
+    if isinstance(value, int) and abs(value) > _MAX_SAFE_INTEGER:
+        return double_of(value)
+    return value
