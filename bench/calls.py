@@ -70,9 +70,7 @@ def runner_us(argv: tuple[str, ...]) -> float:
     """Microseconds a call of the runner as it is: supervision, strict parsing, events."""
     operation = Operation(0, "A", "A", "received")
     observation = Observation(201, 1, 1)
-    case = Case(
-        "bench", "", "", (operation,) * CALLS_A_ROUND, (observation,) * CALLS_A_ROUND
-    )
+    case = Case("bench", "", "", (operation,) * CALLS_A_ROUND, (observation,) * CALLS_A_ROUND)
     steps: list[float] = []
 
     def note(event: Event) -> None:

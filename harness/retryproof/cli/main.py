@@ -71,3 +71,7 @@ def _report_bug() -> int:
         f"The traceback is in {file.name}: please send it to the project's issue tracker.",
     )
     return EXIT_INTERNAL_ERROR
+
+
+if __name__ == "__main__":
+    main()

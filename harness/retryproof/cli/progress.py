@@ -16,16 +16,16 @@ class Progress:
     """A sink that draws one line, refreshed by rich's own thread; gone when the run has ended."""
 
     def __init__(self, console: Console) -> None:
+        self._planned: tuple[str, ...] = ()
+        self._case: str | None = None
+        self._doing = "starting"
+        self._since = time.monotonic()
         self._live = Live(
             console=console,
             get_renderable=self._render,
             refresh_per_second=_REFRESHES_PER_SECOND,
             transient=True,
         )
-        self._planned: tuple[str, ...] = ()
-        self._case: str | None = None
-        self._doing = "starting"
-        self._since = time.monotonic()
 
     def __enter__(self) -> "Progress":
         self._live.start()

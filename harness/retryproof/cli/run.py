@@ -1,5 +1,6 @@
 """`retryproof run`."""
 
+import math
 import os
 import shlex
 import sys
@@ -7,7 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 from msgspec import Struct
@@ -21,6 +22,8 @@ from ..supervise.session import TimeLimits, WireSink
 from .output import human_console, print_human, print_json
 from .progress import Progress
 from .report_files import ReportFile, ReportFileType, write_report
+
+MAX_LIMIT_SECONDS = 3600.0
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -40,12 +43,28 @@ class Options(Struct, frozen=True, kw_only=True):
     verbose: bool
 
 
+class Seconds(click.FloatRange):
+    """A time limit. NaN, which compares with nothing, is none."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True, max=MAX_LIMIT_SECONDS)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> float:
+        """A finite number of seconds in range."""
+        seconds = float(super().convert(value, param, context))
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, context)
+        return seconds
+
+
 @click.command(options_metavar="[OPTIONS]")
 @click.argument("adapter", nargs=-1, required=True, metavar="FILE | -- COMMAND [ARG...]")
 @click.option("--case", multiple=True, metavar="NAME", help="Run only this case. Repeatable.")
 @click.option(
     "--call-timeout",
-    type=click.FloatRange(min=0, min_open=True, max=3600),
+    type=Seconds(),
     default=2.0,
     show_default=True,
     metavar="SECONDS",
@@ -53,7 +72,7 @@ class Options(Struct, frozen=True, kw_only=True):
 )
 @click.option(
     "--startup-timeout",
-    type=click.FloatRange(min=0, min_open=True, max=3600),
+    type=Seconds(),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

@@ -1,6 +1,6 @@
 """Which known fault an implementation resembles, for people who never read the contract."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from retryproof_protocol.messages import Observation
@@ -61,7 +61,7 @@ def diagnose(bundle: Bundle, cases: Sequence[ObservedCase]) -> Diagnosis:
 
 def _explain_without_a_fault(bundle: Bundle, observed: Sequence[ObservedCase]) -> str:
     dialect = "; ".join(_other_statuses(observed))
-    if all(case_class != "effect" for case_class in _difference_classes(observed)):
+    if not any(_has_effect(case) for case in observed):
         return (
             "Only status codes differ: every write and every receipt is as the contract has it. "
             f"This service speaks another dialect: {dialect}."
@@ -75,10 +75,7 @@ def _explain_without_a_fault(bundle: Bundle, observed: Sequence[ObservedCase]) -
             f"Apart from its status codes ({dialect}), it behaves like {description.name}. "
             f"{description.explanation}"
         )
-    return (
-        "No single named fault explains everything that was observed: "
-        "read the failed cases one by one."
-    )
+    return _list_broken_cases(observed, dialect)
 
 
 def _explains(model: Model, observed: ObservedCase) -> bool:
@@ -94,10 +91,16 @@ def _trace_so_far(model: Model, observed: ObservedCase) -> tuple[Observation, ..
     return model.trace(observed.case.steps[: len(observed.observations)])
 
 
-def _difference_classes(observed: Sequence[ObservedCase]) -> Iterator[str | None]:
-    for case in observed:
-        for expected, actual in zip(case.case.expected, case.observations, strict=False):
-            yield classify(differences(expected, actual))
+def _list_broken_cases(observed: Sequence[ObservedCase], dialect: str) -> str:
+    broken = ", ".join(case.case.name for case in observed if _has_effect(case))
+    finding = f"What was written, or a receipt, is not as promised in {broken}; no single named "
+    finding += "fault explains that."
+    return finding + (f" Besides, status codes differ: {dialect}." if dialect else "")
+
+
+def _has_effect(observed: ObservedCase) -> bool:
+    pairs = zip(observed.case.expected, observed.observations, strict=False)
+    return any(classify(differences(expected, actual)) == "effect" for expected, actual in pairs)
 
 
 def _other_statuses(observed: Sequence[ObservedCase]) -> list[str]:

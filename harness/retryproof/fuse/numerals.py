@@ -7,8 +7,8 @@ stands for the decimal number that it prints as.
 
 from collections.abc import Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
-from functools import reduce
-from typing import TypeAlias
+from functools import lru_cache, reduce
+from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -24,7 +24,8 @@ _LARGEST = Decimal(repr(LARGEST_NUMBER))
 _SURE_CHARACTERS = 16
 """A point and 15 digits: as many as every double keeps, within the range that follows."""
 _SURE_SMALLEST, _SURE_LARGEST = 1e-290, 1e290
-_PLAIN_INTEGER_DIGITS = 21
+_PLAIN_LIMIT = 10**21
+"""From here on integers are shown with an exponent, as JavaScript does."""
 
 # Room for the sum of any numbers that may be read; a digit too many would be an error, not lost.
 _EXACT = Context(prec=10_000, traps=[Inexact, InvalidOperation])
@@ -63,7 +64,7 @@ def double_of(integer: int) -> float | None:
 
 def exact(number: Number) -> int | Decimal:
     """The number that is meant, in a type that computes exactly."""
-    return Decimal(repr(number)) if isinstance(number, float) else number
+    return _decimal_of(number) if isinstance(number, float) else number
 
 
 def exact_sum(numbers: Sequence[Number]) -> int | Decimal:
@@ -73,7 +74,7 @@ def exact_sum(numbers: Sequence[Number]) -> int | Decimal:
         ArithmeticError: it would need more than 10,000 digits.
     """
     if set(map(type, numbers)) <= {int}:
-        return sum(numbers)  # type: ignore[return-value]
+        return sum(cast("Sequence[int]", numbers))
     return reduce(_EXACT.add, map(exact, numbers), Decimal(0))
 
 
@@ -83,12 +84,33 @@ def shown(number: Number) -> int | Decimal:
     A sum beyond every double is shown as the largest one, so that each reader of JSON can
     read it.
     """
-    if isinstance(number, int) and number < 10**_PLAIN_INTEGER_DIGITS:
-        return number
-    value = min(Decimal(exact(number)), _LARGEST)
-    if value.adjusted() < _PLAIN_INTEGER_DIGITS and value == value.to_integral_value():
-        return int(value)
-    return value.normalize(_EXACT)
+    value = exact(number)
+    if value < _PLAIN_LIMIT:
+        integer = int(value)
+        return integer if integer == value else _EXACT.normalize(cast("Decimal", value))
+    return _EXACT.normalize(min(Decimal(value), _LARGEST))
+
+
+@lru_cache(maxsize=4096)
+def _decimal_of(number: float) -> Decimal:
+    return Decimal(repr(number))
+
+
+def as_number(value: Any) -> int | Decimal | None:
+    """The exact number that a decoded value is; None if it is none, or none to compute with."""
+    if isinstance(value, Numeral):
+        return exact_value(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return exact(value)
+    return None
+
+
+def as_integer(value: Any) -> int | None:
+    """The integer that a decoded value is: 1, 1.0 and 1e0 alike; None if it is none."""
+    number = as_number(value)
+    if isinstance(number, Decimal):
+        return int(number) if number == number.to_integral_value() else None
+    return number
 
 
 def _survives(text: str, value: float) -> bool:

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from .fingerprint import fingerprint_of
-from .numerals import LARGEST_NUMBER, Number
+from .numerals import LARGEST_NUMBER
 
-CONTRACT_VERSION = 1
+CONTRACT_VERSION: Literal[1] = 1
 MAX_ATTEMPTS = 10_000
 MAX_KEY_CHARACTERS = 255
 DEFAULT_FAILURE_THRESHOLD = 5
@@ -63,7 +63,9 @@ class Operation(_Part, frozen=True):
         if self.idempotency_key is not UNSET:
             _refuse_blank(self.idempotency_key, "idempotency_key")
             if len(self.idempotency_key) > MAX_KEY_CHARACTERS:
-                raise ValueError(f"idempotency_key must have at most {MAX_KEY_CHARACTERS} characters")
+                raise ValueError(
+                    f"idempotency_key must have at most {MAX_KEY_CHARACTERS} characters"
+                )
         _normalize_hash(self)
         if self.body is not UNSET:
             fingerprint = fingerprint_of(self.body)
@@ -113,10 +115,19 @@ class Policy(_Part, frozen=True):
     Attributes:
         failure_threshold: so many attempts without success in a row, at least 1.
         budget_units: so many units of cost, finite, at least 0.
+
+    Raises:
+        ValueError: a number out of these bounds.
     """
 
-    failure_threshold: Annotated[int, Meta(ge=1, le=_INT64_LIMIT)] = DEFAULT_FAILURE_THRESHOLD
+    failure_threshold: Annotated[int, Meta(ge=1)] = DEFAULT_FAILURE_THRESHOLD
     budget_units: Units = DEFAULT_BUDGET_UNITS
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.failure_threshold <= LARGEST_NUMBER:
+            raise ValueError("failure_threshold must be an integer from 1")
+        if not 0 <= self.budget_units <= LARGEST_NUMBER:
+            raise ValueError("budget_units must be a finite number from 0")
 
 
 class Request(_Part, frozen=True):

@@ -32,12 +32,14 @@ def render_report(
     yield Text()
     for case in report.cases:
         yield _case_line(case)
+    yield Text()
+    yield from _findings(report)
     for case in report.cases:
         if case.verdict in {"fail", "incomplete"}:
             yield Text()
             yield from _case_details(case, bundle, repeat_command)
     yield Text()
-    yield from _tail(report)
+    yield _labelled("Resources", _describe_resources(report))
 
 
 def describe_evidence(evidence: str, not_covered: tuple[str, ...]) -> list[Text]:
@@ -97,7 +99,15 @@ def _case_line(case: CaseReport) -> Text:
     line = Text("  ")
     line.append(_WORDS[case.verdict].ljust(_WORD_WIDTH), _STYLES[case.verdict])
     line.append(f"  {case.name.ljust(_NAME_WIDTH)} {case.title}")
+    if case.verdict == "fail":
+        line.append(" (a write or receipt is wrong)" if _has_effect(case) else " (status only)")
+    if case.failure is not None:
+        line.append(f" ({case.failure.kind})")
     return line
+
+
+def _has_effect(case: CaseReport) -> bool:
+    return any(step.difference_class == "effect" for step in case.steps)
 
 
 def _case_details(
@@ -130,7 +140,7 @@ def _describe_place(failure: Failure, steps: int) -> str:
 
 
 def _meaning(case: CaseReport) -> str:
-    if all(step.difference_class != "effect" for step in case.steps):
+    if not _has_effect(case):
         return (
             "only status codes differ; what was written, and every receipt, is as promised. "
             "The service speaks another dialect."
@@ -184,13 +194,12 @@ def _observation(observation: Observation, marked: tuple[str, ...]) -> Text:
     return text.append("; ").append(f"{writes} {noun}", style("committedWrites"))
 
 
-def _tail(report: Report) -> Iterator[Text]:
+def _findings(report: Report) -> Iterator[Text]:
     diagnosis = report.diagnosis
     fault = "" if diagnosis.fault is None else f"{diagnosis.fault}. "
     yield _labelled("Diagnosis", f"{fault}{diagnosis.explanation}")
     for warning in report.warnings:
         yield _labelled("Warning", warning)
-    yield _labelled("Resources", _describe_resources(report))
 
 
 def _describe_resources(report: Report) -> str:

@@ -8,10 +8,10 @@ import psutil
 from msgspec import Struct
 
 
-class Killed(Struct, frozen=True):
-    """A process that had to be killed beside the adapter's first one."""
+class Stray(Struct, frozen=True):
+    """A process beside the adapter's first one."""
 
-    pid: int
+    process: psutil.Process
     command: str
 
 
@@ -24,38 +24,35 @@ def birth_of(pid: int) -> float:
     return psutil.Process(pid).create_time()
 
 
-def snapshot(root_pid: int | None) -> list[psutil.Process]:
+def snapshot(root_pid: int | None) -> list[Stray]:
     """All descendants of a process that psutil finds now: those re-parented already are lost."""
     if root_pid is None:
         return []
     try:
-        return psutil.Process(root_pid).children(recursive=True)
+        found = psutil.Process(root_pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
+    return [Stray(process, _command_of(process)) for process in found]
 
 
-def kill(processes: Sequence[psutil.Process]) -> list[Killed]:
+def kill(strays: Sequence[Stray]) -> None:
     """Kills those that are still alive; psutil sees to it that a reused number is spared."""
-    killed = []
-    for process in processes:
+    for stray in strays:
         with contextlib.suppress(psutil.NoSuchProcess):
-            killed.append(Killed(process.pid, _command_of(process)))
-            process.kill()
-    psutil.wait_procs(processes, timeout=1)
-    return killed
+            stray.process.kill()
 
 
-def clear_orphans(spare: frozenset[int], since: float) -> list[Killed]:
+def clear_orphans(spare: frozenset[int], since: float) -> list[Stray]:
     """Kills and reaps what a dead guard has left to this process, until nothing is left.
 
     This process is a subreaper, so it inherits what the guard had. Of its children it takes
     those in a session other than its own that are not older than `since`, a birth by
     `birth_of`, except the numbers in `spare`.
     """
-    killed: dict[int, Killed] = {}
+    killed: dict[int, Stray] = {}
     while orphans := _orphans(spare, since):
         for orphan in orphans:
-            killed.setdefault(orphan.pid, Killed(orphan.pid, _command_of(orphan)))
+            killed.setdefault(orphan.pid, Stray(orphan, _command_of(orphan)))
             orphan.kill()
         for orphan in orphans:
             with contextlib.suppress(ChildProcessError):

@@ -83,15 +83,20 @@ def closed_a_pipe(pipe: str, method: Method, remains: Remains) -> MalformedAnswe
 
 def malformed(error: RemoteProtocolError, remains: Remains) -> MalformedAnswerError:
     """The adapter broke the protocol."""
-    return MalformedAnswerError(f"{error.message}{_last_words(remains)}", error.advice)
+    exit_sentence = ""
+    if error.rule == "ended-in-mid-line":
+        exit_sentence = f" The adapter {describe_exit(remains.gone)}."
+    return MalformedAnswerError(
+        f"{error.message}{exit_sentence}{_last_words(remains)}", error.advice
+    )
 
 
-def refused(method: Method, error: ErrorObject, remains: Remains) -> AdapterRefusalError:
+def refused(method: Method, error: ErrorObject) -> AdapterRefusalError:
     """The adapter answered with a JSON-RPC error."""
     shown = escape_controls(error.message[:_SHOWN_MESSAGE_CHARACTERS])
     return AdapterRefusalError(
         f"The adapter answered `{method}` with the error {error.code}: {shown}"
-        f"{'' if shown.endswith(('.', '!', '?')) else '.'}{_last_words(remains)}",
+        f"{'' if shown.endswith(('.', '!', '?')) else '.'}",
         "This is the adapter's own report of a failure: mend it there, or in the service "
         "behind it.",
     )

@@ -83,6 +83,11 @@ class Guard:
         """The control socket: readable when the adapter is gone, or the guard lost."""
         return self._control.fileno()
 
+    @property
+    def pid(self) -> int:
+        """The guard's own process number."""
+        return self._process.pid
+
     def launch(
         self, command: Command, descriptors: tuple[int, int, int], limits: dict[str, int]
     ) -> int:
@@ -119,7 +124,8 @@ class Guard:
             gone = self.wait_gone(ANSWER_LIMIT_SECONDS)
         except GuardLostError:
             gone = self._clear_without_guard()
-        return _with_strays(gone, descendants.kill(escapable))
+        descendants.kill(escapable)
+        return _with_strays(gone, escapable)
 
     def wait_gone(self, limit_seconds: float) -> Gone:
         """Waits for the guard's word that no process of the adapter is left.
@@ -168,7 +174,7 @@ class Guard:
         Guard._living -= {self._process.pid}
         killed = descendants.clear_orphans(frozenset(Guard._living), self._born_at)
         self._start_process()
-        strays = [process for process in killed if process.pid != root_pid]
+        strays = [stray for stray in killed if stray.process.pid != root_pid]
         return _with_strays(Gone(clear_seconds=time.monotonic() - started, guard_lost=True), strays)
 
     def _send(self, data: bytes, descriptors: tuple[int, ...]) -> None:
@@ -192,8 +198,8 @@ class Guard:
         raise GuardLostError
 
 
-def _with_strays(gone: Gone, killed: Sequence[descendants.Killed]) -> Gone:
-    commands = tuple(process.command for process in killed)
+def _with_strays(gone: Gone, more: Sequence[descendants.Stray]) -> Gone:
+    commands = tuple(stray.command for stray in more)
     return msgspec.structs.replace(
-        gone, strays=gone.strays + len(killed), stray_commands=gone.stray_commands + commands
+        gone, strays=gone.strays + len(more), stray_commands=gone.stray_commands + commands
     )

@@ -63,11 +63,15 @@ def describe_process(pid: int) -> str | None:
 
 
 class Tree:
-    """The adapter's process and everything that descends from it."""
+    """The adapter's process and everything that descends from it.
 
-    def __init__(self, run: int, root: int) -> None:
+    If it is not `contained`, only its first process and that one's group are within reach.
+    """
+
+    def __init__(self, run: int, root: int, contained: bool) -> None:
         self.run = run
         self._root = root
+        self._contained = contained
         self._root_status: int | None = None
         self._strays: dict[int, str] = {}
         self._cpu_seconds = 0.0
@@ -93,7 +97,8 @@ class Tree:
     def clear(self) -> dict[str, Any]:
         """Kills and reaps until no process is left, and returns the account of it."""
         started = time.monotonic()
-        self._note_strays(os.getpid())
+        if self._contained:
+            self._note_strays(os.getpid())
         self._kill_group()
         while self._kill_children():
             self._reap_at_least_one()
@@ -124,7 +129,8 @@ class Tree:
         """Signals each child; whether there is any, be it only one waiting to be reaped."""
         me = os.getpid()
         root = [] if self._root_status is not None else [self._root]
-        for pid in {*root, *children_of(me)}:
+        inherited = children_of(me) if self._contained else []
+        for pid in {*root, *inherited}:
             if pid != self._root and pid not in self._strays:
                 self._note_strays(me)
             # It is unreaped, and nobody else reaps it: the number can't be anyone else's.
@@ -215,7 +221,7 @@ class Guard:
             _become_adapter(message, descriptors, error_writer)
         for descriptor in (*descriptors, error_writer):
             os.close(descriptor)
-        self._tree = Tree(message["run"], pid)
+        self._tree = Tree(message["run"], pid, self._containment == "guard")
         with open(error_reader, "rb") as errors:
             refusal = errors.read()
         if refusal:

@@ -216,9 +216,12 @@ class Session:
                 return failures.never_initialized(limit_seconds, self._remains())
             return failures.call_timed_out(method, limit_seconds, self._remains())
         if isinstance(outcome, RemoteProtocolError):
+            if outcome.rule == "ended-in-mid-line":
+                self._ends_now()
             return failures.malformed(outcome, self._remains())
         if isinstance(outcome, Refusal):
-            return failures.refused(method, outcome.error, self._remains())
+            self.kill()
+            return failures.refused(method, outcome.error)
         if outcome is Wake.GONE or self._ends_now():
             return failures.crashed(method, self._remains())
         pipe = "stdout" if isinstance(outcome, EndOfOutput) else "stdin"

@@ -1,0 +1,42 @@
+"""Values that somebody else wrote, in words that are safe to show and short enough to read."""
+
+from typing import Any
+
+from retryproof_protocol.answers import describe_type
+from retryproof_protocol.quoting import escape_controls
+
+from .numerals import Numeral
+from .report import Problem
+
+_SHOWN_CHARACTERS = 60
+_SHOWN_PATH_CHARACTERS = 200
+
+
+def problem_at(path: str, message: str) -> Problem:
+    """The problem, its place safe to show: names in it may be anything, of any length."""
+    if len(path) > _SHOWN_PATH_CHARACTERS:
+        path = f"{path[:_SHOWN_PATH_CHARACTERS]}..."
+    return Problem(escape_controls(path), message)
+
+
+def describe(value: Any) -> str:
+    """What value this is, as far as it is short: "null", "an object", 'the string "x"'."""
+    if isinstance(value, str):
+        return f'the string "{_shorten(value)}"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"the number {_shorten(str(value))}"
+    if isinstance(value, Numeral):
+        return f"the number {_shorten(value.text)}"
+    return describe_type(value)
+
+
+def describe_length(value: Any) -> str:
+    """A string's length as an appendix, nothing for another value."""
+    return f" of {len(value):,} characters" if isinstance(value, str) else ""
+
+
+def _shorten(text: str) -> str:
+    ellipsis = "..." if len(text) > _SHOWN_CHARACTERS else ""
+    return escape_controls(text[:_SHOWN_CHARACTERS]) + ellipsis
