@@ -113,10 +113,10 @@ function writeWhole(descriptor, text) {
 
 async function load(path) {
   const module = await import(pathToFileURL(path));
-  const named = typeof module.reset === "function" && typeof module.step === "function";
-  const adapter = named ? module : module.default;
+  const isNamed = module.default === undefined || typeof module.reset === "function";
+  const adapter = isNamed ? module : module.default;
   for (const name of ["reset", "step"]) {
-    if (typeof adapter?.[name] !== "function") {
+    if (typeof adapter[name] !== "function") {
       throw new TypeError(`${path} exports no function ${name}, by name or in its default export`);
     }
   }

@@ -48,15 +48,17 @@ def diagnose(bundle: Bundle, cases: Sequence[ObservedCase]) -> Diagnosis:
         return Diagnosis(None, "Nothing was observed.")
     if not any(case.differs for case in observed):
         return Diagnosis(None, "Nothing that was observed differs from the contract.")
+    fault, explanation = _explain(bundle, observed)
+    return Diagnosis(fault, explanation + _caution(bundle, observed))
+
+
+def _explain(bundle: Bundle, observed: Sequence[ObservedCase]) -> tuple[str | None, str]:
     fitting = [name for name in FAULTS if all(_explains(faulty(name), case) for case in observed)]
     if len(fitting) == 1:
-        return Diagnosis(fitting[0], bundle.fault(fitting[0]).explanation)
+        return fitting[0], bundle.fault(fitting[0]).explanation
     if fitting:
-        return Diagnosis(
-            None,
-            f"The observed cases fit {_either(fitting)}. Run all the cases to tell them apart.",
-        )
-    return Diagnosis(None, _explain_without_a_fault(bundle, observed))
+        return None, f"What was observed fits {_either(fitting)}."
+    return None, _explain_without_a_fault(bundle, observed)
 
 
 def _explain_without_a_fault(bundle: Bundle, observed: Sequence[ObservedCase]) -> str:
@@ -72,10 +74,21 @@ def _explain_without_a_fault(bundle: Bundle, observed: Sequence[ObservedCase]) -
     if len(fitting) == 1:
         description = bundle.fault(fitting[0])
         return (
-            f"Apart from its status codes ({dialect}), it behaves like {description.name}. "
-            f"{description.explanation}"
+            f"Apart from its status codes ({dialect}), what was observed looks like "
+            f"{description.name}. {description.explanation}"
         )
     return _list_broken_cases(observed, dialect)
+
+
+def _caution(bundle: Bundle, observed: Sequence[ObservedCase]) -> str:
+    """A part of the cases can look like what the rest of them would rule out."""
+    complete = sum(case.is_complete for case in observed)
+    if complete == len(bundle.cases):
+        return ""
+    return (
+        f" Only {complete} of the {len(bundle.cases)} cases could be observed to the end: the "
+        "others may show something else."
+    )
 
 
 def _explains(model: Model, observed: ObservedCase) -> bool:

@@ -1,6 +1,7 @@
 """The report of a run for people: the verdict first, then a line a case, then what broke."""
 
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 
 from retryproof_protocol.messages import Observation, Operation
 from retryproof_protocol.quoting import escape_controls
@@ -79,20 +80,26 @@ def _head(report: Report) -> Iterator[Text]:
 
 
 def _describe_counts(counts: Counts) -> str:
+    cases = "case" if counts.planned == 1 else "cases"
     return (
-        f"{counts.planned} cases planned: {counts.passed} passed, {counts.failed} failed, "
+        f"{counts.planned} {cases} planned: {counts.passed} passed, {counts.failed} failed, "
         f"{counts.incomplete} incomplete, {counts.not_run} not run"
     )
 
 
 def _describe_adapter(report: Report) -> str:
     adapter = report.adapter
-    command = escape_controls(" ".join(adapter.command))
-    if adapter.name is None:
-        return command
-    identity = " ".join(part for part in (adapter.name, adapter.version) if part)
-    language = f" ({adapter.language})" if adapter.language else ""
-    return f"{escape_controls(identity + language)}: {command}"
+    parts = [adapter.name, adapter.version, adapter.language and f"({adapter.language})"]
+    identity = " ".join(part for part in parts if part)
+    started = " ".join(adapter.command)
+    if adapter.host is not None:
+        started = f"module {_shortened(adapter.command[2], adapter.cwd)}"
+    return escape_controls(f"{identity}; {started}" if identity else started)
+
+
+def _shortened(path: str, folder: str) -> str:
+    inside = PurePath(path).is_relative_to(folder)
+    return str(PurePath(path).relative_to(folder)) if inside else path
 
 
 def _case_line(case: CaseReport) -> Text:
