@@ -20,7 +20,11 @@ from msgspec import Struct
 from . import descendants
 from .guard_process import MAX_MESSAGE_BYTES, become_subreaper
 
-_GUARD_PROGRAM = Path(__file__).with_name("guard_process.py")
+_START_GUARD = (
+    f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); "
+    "import guard_process; guard_process.main(int(sys.argv[1]), sys.argv[2])"
+)
+"""Imported rather than run as a script, so that its compiled form is used."""
 ANSWER_LIMIT_SECONDS = 5.0
 """A guard answers within milliseconds; one that does not has been stopped or killed."""
 
@@ -145,9 +149,10 @@ class Guard:
     def _start_process(self) -> None:
         kind = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
         self._control, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        arguments = (str(theirs.fileno()), self._wanted)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", _GUARD_PROGRAM, str(theirs.fileno()), self._wanted],
+                [sys.executable, "-I", "-S", "-c", _START_GUARD, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],

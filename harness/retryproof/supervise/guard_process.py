@@ -1,10 +1,11 @@
 """The guard: a small process that owns one adapter's whole process tree.
 
-Started as `python -I -S guard_process.py CONTROL_FD CONTAINMENT`, single-threaded, standard
-library only. It is a child subreaper: whatever the adapter starts, however often it forks or
-changes its session, becomes the guard's child once its own parent is dead. On "kill", on the
-adapter's exit, and on end of file of the control socket (the harness died) it kills every
-child that it has or inherits until the kernel says that none is left, and reaps them all.
+Runs as `main(CONTROL_FD, CONTAINMENT)` under `python -I -S`, single-threaded, standard library
+only, and as little of that as can be: its start is a part of each run. It is a child subreaper:
+whatever the adapter starts, however often it forks or changes its session, becomes the guard's
+child once its own parent is dead. On "kill", on the adapter's exit, and on end of file of the
+control socket (the harness died) it kills every child that it has or inherits until the kernel
+says that none is left, and reaps them all.
 
 The control socket carries one JSON object a message:
     {"do": "launch", "run", "argv", "env", "cwd", "limits"} with stdin, stdout, stderr attached
@@ -12,6 +13,8 @@ The control socket carries one JSON object a message:
     {"say": "launched", "run", "pid", "containment"} or {"say": "refused", "run", ...}
     {"say": "gone", "run", ...}: exactly one for each run that was launched
 """
+
+from __future__ import annotations
 
 import contextlib
 import ctypes
@@ -23,7 +26,10 @@ import signal
 import socket
 import sys
 import time
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_MESSAGE_BYTES = 1024 * 1024
 _PR_SET_CHILD_SUBREAPER = 36
@@ -276,14 +282,9 @@ def _limit(which: int, value: int) -> None:
     resource.setrlimit(which, (allowed, allowed))
 
 
-def main() -> None:
-    """Serves the control socket whose number is the first argument."""
-    descriptor, wanted = int(sys.argv[1]), sys.argv[2]
+def main(descriptor: int, wanted: str) -> None:
+    """Serves the control socket of this number, with the wanted containment if it can be had."""
     os.set_inheritable(descriptor, False)
     contained = wanted == "guard" and become_subreaper()
     with socket.socket(fileno=descriptor) as control:
         Guard(control, "guard" if contained else "group").serve()
-
-
-if __name__ == "__main__":
-    main()
