@@ -16,7 +16,7 @@ from retryproof.events import CallReturned, Event
 from retryproof.runner.conductor import Plan
 from retryproof.runner.suite import run_cases
 from retryproof.supervise.guard import Command
-from retryproof.supervise.session import TimeLimits
+from retryproof.supervise.limits import Limits
 from retryproof_protocol.messages import Observation, Operation
 
 CALLS_A_ROUND = 4_000
@@ -80,7 +80,7 @@ def runner_us(argv: tuple[str, ...]) -> float:
     plan = Plan(
         contract_bundle().reference,
         Command(argv, dict(os.environ), os.getcwd()),
-        TimeLimits(),
+        Limits(),
     )
     anyio.run(run_cases, plan, {case.name: case}, note, RunClock())
     return (steps[-1] - steps[0]) / (len(steps) - 1) * 1e6

@@ -13,7 +13,8 @@ from retryproof.app import contract_bundle
 from retryproof.errors import CallTimeoutError
 from retryproof.supervise.channel import CancelToken
 from retryproof.supervise.guard import Command, Guard
-from retryproof.supervise.session import Session, TimeLimits
+from retryproof.supervise.limits import Limits
+from retryproof.supervise.session import Session
 from retryproof_protocol.messages import Operation
 
 TRIALS = 40
@@ -49,7 +50,7 @@ def measure(trials: int = TRIALS) -> Deadlines:
     overshoots, gone = [], []
     guard, cancel = Guard(), CancelToken()
     for _ in range(trials):
-        session = Session(guard, command, TimeLimits(call_seconds=DEADLINE_SECONDS), cancel)
+        session = Session(guard, command, Limits(call_seconds=DEADLINE_SECONDS), cancel)
         session.initialize(contract_bundle().reference)
         started = time.perf_counter()
         try:

@@ -11,7 +11,8 @@ from msgspec import Struct
 from retryproof.app import contract_bundle
 from retryproof.supervise.channel import CancelToken
 from retryproof.supervise.guard import Command, Guard
-from retryproof.supervise.session import Session, TimeLimits
+from retryproof.supervise.limits import Limits
+from retryproof.supervise.session import Session
 
 TRIALS = 15
 
@@ -52,7 +53,7 @@ def _bare(argv: tuple[str, ...]) -> float:
 def _guarded(guard: Guard, argv: tuple[str, ...], cancel: CancelToken) -> float:
     started = time.perf_counter()
     command = Command(argv, dict(os.environ), os.getcwd())
-    session = Session(guard, command, TimeLimits(), cancel)
+    session = Session(guard, command, Limits(), cancel)
     session.initialize(contract_bundle().reference)
     elapsed = time.perf_counter() - started
     session.kill()

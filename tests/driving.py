@@ -10,7 +10,8 @@ from retryproof.app import RunRequest, contract_bundle, drive
 from retryproof.events import Sink
 from retryproof.reports.report import CaseReport, Report
 from retryproof.supervise.launch import Launch, Surroundings, module, program
-from retryproof.supervise.session import TimeLimits, WireSink
+from retryproof.supervise.limits import Limits
+from retryproof.supervise.session import WireSink
 
 BUNDLE = contract_bundle()
 CASE_NAMES = tuple(case.name for case in BUNDLE.cases)
@@ -44,7 +45,7 @@ def run(
     on_wire: WireSink | None = None,
 ) -> Report:
     """Drives the adapter; every planned case must be accounted for, and no process be left."""
-    limits = TimeLimits(startup_seconds, call_seconds)
+    limits = Limits(startup_seconds, call_seconds)
     request = RunRequest(launch, tuple(cases), limits, keep_going)
     report = drive(BUNDLE, request, sinks, on_wire)
     assert_conserved(report)

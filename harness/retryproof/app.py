@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import anyio
+import msgspec
 from msgspec import Struct
 
 from . import resources
@@ -14,15 +15,25 @@ from .clock import RunClock
 from .contract.bundle import Bundle, Case, load_bundle
 from .contract.model import FAULTS
 from .errors import InvalidArgumentsError
-from .events import AdapterDescription, Event, RunEnded, RunStarted, Sink
+from .events import (
+    AdapterDescription,
+    Event,
+    LimitsDescription,
+    Load,
+    RunEnded,
+    RunStarted,
+    SandboxDescription,
+    Sink,
+)
 from .reports.report import Evidence, Report
 from .reports.self_test import SelfTestReport, Trial, summarize
 from .reports.summary import Summary
 from .runner.conductor import Plan
 from .runner.suite import run_cases
 from .supervise.interruption import run_until_interrupted
-from .supervise.launch import Launch, Surroundings, module, with_arguments
-from .supervise.session import TimeLimits, WireSink
+from .supervise.launch import Launch, Sandbox, Surroundings, module, with_arguments
+from .supervise.limits import Limits
+from .supervise.session import WireSink
 
 CONTRACT_FILE = "fixtures/contract.json"
 SEED_FILE = "fixtures/artifacts/retry-proof-seed.json"
@@ -42,7 +53,7 @@ class RunRequest(Struct, frozen=True):
 
     launch: Launch
     cases: tuple[str, ...] = ()
-    limits: TimeLimits = TimeLimits()
+    limits: Limits = Limits()
     keep_going: bool = False
     evidence: Evidence = "adapter"
 
@@ -117,7 +128,7 @@ async def _drive(
     interrupted_by = await run_until_interrupted(
         partial(run_cases, plan, cases, emit, clock, request.keep_going, on_wire)
     )
-    emit(RunEnded(clock.elapsed(), interrupted_by))
+    emit(RunEnded(clock.elapsed(), _measure_load(), interrupted_by))
     return summary.report()
 
 
@@ -132,14 +143,25 @@ def _run_started(
         contract_digest=bundle.digest,
         cases=tuple(cases.values()),
         adapter=AdapterDescription(
-            command=tuple(map(_as_text, launch.command.argv)),
+            command=tuple(map(_as_text, launch.shown_argv)),
             host=launch.host,
             cwd=_as_text(launch.command.cwd),
             added_environment=launch.added_environment,
+            sandbox=_describe_sandbox(launch.sandbox),
         ),
-        call_timeout_seconds=request.limits.call_seconds,
-        startup_timeout_seconds=request.limits.startup_seconds,
+        limits=msgspec.convert(request.limits, LimitsDescription, from_attributes=True),
+        load=_measure_load(),
     )
+
+
+def _describe_sandbox(sandbox: Sandbox | None) -> SandboxDescription | None:
+    if sandbox is None:
+        return None
+    return SandboxDescription(sandbox.allow_network, tuple(map(_as_text, sandbox.writable)))
+
+
+def _measure_load() -> Load:
+    return Load(round(os.getloadavg()[0], 2), os.cpu_count() or 1)
 
 
 def _as_text(argument: str) -> str:

@@ -14,7 +14,7 @@ EXIT_INTERNAL_ERROR = 70
 
 
 FailureKind: TypeAlias = Literal[
-    "timeout", "malformed", "crash", "adapter-error", "launch", "version", "interrupted"
+    "timeout", "malformed", "crash", "adapter-error", "launch", "version", "limit", "interrupted"
 ]
 """The protocol's failure kinds, and `interrupted` for a call that a cancellation cut short."""
 
@@ -91,3 +91,9 @@ class VersionError(AdapterError):
 
     kind = "version"
     definite = True
+
+
+class LimitError(AdapterError):
+    """The adapter used more than it is allowed to, and was killed."""
+
+    kind = "limit"

@@ -18,6 +18,24 @@ from .contract.bundle import Case
 from .errors import FailureKind
 
 
+class SandboxDescription(Struct, frozen=True, rename="camel"):
+    """What a sandboxed adapter was allowed."""
+
+    network: bool
+    writable: tuple[str, ...]
+
+
+class LimitsDescription(Struct, frozen=True, rename="camel"):
+    """The bounds that were in force."""
+
+    startup_seconds: float
+    call_seconds: float
+    memory_bytes: int
+    processes: int
+    output_bytes: int
+    open_files: int
+
+
 class AdapterDescription(Struct, frozen=True, rename="camel"):
     """How the adapter is started. Of added variables the names are kept, never the values."""
 
@@ -25,6 +43,14 @@ class AdapterDescription(Struct, frozen=True, rename="camel"):
     host: str | None
     cwd: str
     added_environment: tuple[str, ...]
+    sandbox: SandboxDescription | None
+
+
+class Load(Struct, frozen=True, rename="camel"):
+    """How busy the machine is: runnable processes over the last minute, per processor."""
+
+    average: float
+    processors: int
 
 
 class Call(Struct, frozen=True):
@@ -54,15 +80,15 @@ class RunStarted(Struct, frozen=True, tag=True):
     contract_digest: str
     cases: tuple[Case, ...]
     adapter: AdapterDescription
-    call_timeout_seconds: float
-    startup_timeout_seconds: float
+    limits: LimitsDescription
+    load: Load
 
 
 class AdapterLaunched(Struct, frozen=True, tag=True):
     """A process was started; `containment` names the guarantee that nothing of it stays."""
 
     at: float
-    containment: Literal["guard", "group"]
+    containment: Literal["guard", "group", "bwrap"]
 
 
 class AdapterInitialized(Struct, frozen=True, tag=True):
@@ -128,6 +154,7 @@ class RunEnded(Struct, frozen=True, tag=True):
     """Nothing follows. `interrupted_by` names the signal that cut the run short."""
 
     at: float
+    load: Load
     interrupted_by: str | None = None
 
 

@@ -51,6 +51,12 @@ def wait_until_dead(pids: list[int]) -> None:
     wait_for(lambda: not any(map(_is_alive, pids)), "the end of the adapter's processes")
 
 
+def reap_inherited() -> None:
+    """Reaps what a killed harness has left to this process, its guard among it."""
+    children = psutil.Process().children()
+    psutil.wait_procs(children, timeout=PATIENCE_SECONDS)
+
+
 def _is_alive(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.command import (
     RETRYPROOF,
+    reap_inherited,
     retryproof,
     retryproof_json,
     wait_for,
@@ -77,7 +78,7 @@ def test_the_repeating_command_repeats_just_that_case() -> None:
     (first, _) = [line for line in finished.stdout.splitlines() if line.startswith(prefix)]
     again = retryproof("run", *first.removeprefix(prefix).split())
     assert again.returncode == 1
-    assert again.stdout.startswith("FAIL: 1 cases planned: 0 passed, 1 failed")
+    assert again.stdout.startswith("FAIL: 1 case planned: 0 passed, 1 failed")
     assert "callTimeoutSeconds is 1.5" in again.stdout
 
 
@@ -273,6 +274,7 @@ def test_a_killed_harness_leaves_no_process_of_the_adapter(run_in_mid_call: MidC
     process.kill()
     process.communicate()
     wait_until_dead(adapter_pids)
+    reap_inherited()
 
 
 def test_a_terminal_shows_the_case_the_step_and_the_time_of_the_pending_call(

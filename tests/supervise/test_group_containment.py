@@ -10,7 +10,8 @@ import pytest
 from retryproof.errors import CallTimeoutError
 from retryproof.supervise.channel import CancelToken
 from retryproof.supervise.guard import Command, Guard
-from retryproof.supervise.session import Session, TimeLimits
+from retryproof.supervise.limits import Limits
+from retryproof.supervise.session import Session
 from retryproof_protocol.messages import Operation
 
 from tests.driving import BUNDLE
@@ -33,7 +34,7 @@ def session() -> Iterator[Session]:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
     cancel = CancelToken()
     command = Command((sys.executable, "-I", "-S", "-c", source), {}, os.getcwd())
-    session = Session(guard, command, TimeLimits(10, 0.3), cancel)
+    session = Session(guard, command, Limits(10, 0.3), cancel)
     assert guard.containment == "group"
     yield session
     session.kill()

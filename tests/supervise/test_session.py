@@ -19,7 +19,8 @@ from retryproof.errors import (
 )
 from retryproof.supervise.channel import CancelledError, CancelToken
 from retryproof.supervise.guard import Command, Guard
-from retryproof.supervise.session import Session, TimeLimits
+from retryproof.supervise.limits import Limits
+from retryproof.supervise.session import Session
 from retryproof_protocol.messages import ContractReference, Observation, Operation
 
 from tests.driving import BUNDLE
@@ -67,7 +68,7 @@ def start(guard: Guard, cancel: CancelToken) -> Iterator[Start]:
         source: str, call_seconds: float = 2.0, startup_seconds: float = 10.0
     ) -> Session:
         command = Command((sys.executable, "-I", "-S", "-c", source), {}, os.getcwd())
-        session = Session(guard, command, TimeLimits(startup_seconds, call_seconds), cancel)
+        session = Session(guard, command, Limits(startup_seconds, call_seconds), cancel)
         sessions.append(session)
         return session
 
@@ -254,7 +255,7 @@ def test_what_cannot_be_launched_says_why(
 ) -> None:
     environment = {"PATH": os.environ["PATH"]}
     with pytest.raises(LaunchError) as caught:
-        Session(guard, Command(argv, environment, cwd), TimeLimits(), cancel)
+        Session(guard, Command(argv, environment, cwd), Limits(), cancel)
     assert caught.value.message.startswith(message)
     assert caught.value.definite
 
@@ -264,7 +265,7 @@ def test_a_file_in_no_format_is_refused(guard: Guard, cancel: CancelToken, tmp_p
     program.write_bytes(b"\x00\x01\x02")
     program.chmod(0o755)
     with pytest.raises(LaunchError, match="is in no format that can be run"):
-        Session(guard, Command((str(program),), {}, "."), TimeLimits(), cancel)
+        Session(guard, Command((str(program),), {}, "."), Limits(), cancel)
 
 
 def test_silence_at_the_start_is_a_launch_failure(start: Start) -> None:
@@ -332,7 +333,7 @@ def attacks_its_guard(signal_name: str) -> str:
 def test_an_adapter_that_kills_its_guard_does_not_escape(cancel: CancelToken) -> None:
     guard = Guard()
     command = Command((sys.executable, "-c", attacks_its_guard("SIGKILL")), {}, os.getcwd())
-    session = Session(guard, command, TimeLimits(), cancel)
+    session = Session(guard, command, Limits(), cancel)
     with pytest.raises(
         AdapterCrashError, match="The guard process that contains the adapter was killed"
     ):
@@ -345,8 +346,8 @@ def test_a_guard_that_was_lost_is_replaced(cancel: CancelToken) -> None:
     guard = Guard()
     command = Command((sys.executable, "-c", attacks_its_guard("SIGKILL")), {}, os.getcwd())
     with pytest.raises(AdapterCrashError):
-        Session(guard, command, TimeLimits(), cancel).initialize(BUNDLE.reference)
+        Session(guard, command, Limits(), cancel).initialize(BUNDLE.reference)
     correct = Command((sys.executable, "-I", "-c", GREETING), {}, os.getcwd())
-    session = greeted(Session(guard, correct, TimeLimits(), cancel))
+    session = greeted(Session(guard, correct, Limits(), cancel))
     session.kill()
     guard.close()

@@ -17,13 +17,17 @@ from retryproof_protocol.quoting import escape_controls
 from .. import app
 from ..errors import InvalidArgumentsError
 from ..reports.text import render_report
-from ..supervise.launch import Launch, Surroundings, is_module, module, program
-from ..supervise.session import TimeLimits, WireSink
+from ..supervise.launch import Launch, Sandbox, Surroundings, is_module, module, program
+from ..supervise.limits import Limits
+from ..supervise.sandbox import sandboxed
+from ..supervise.session import WireSink
 from .output import human_console, print_human, print_json
 from .progress import Progress
 from .report_files import ReportFile, ReportFileType, write_report
 
 MAX_LIMIT_SECONDS = 3600.0
+_DEFAULTS = Limits()
+_MIB = 1024 * 1024
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -39,6 +43,13 @@ class Options(Struct, frozen=True, kw_only=True):
     pass_env: tuple[str, ...]
     python: str | None
     report: tuple[ReportFile, ...]
+    sandbox: str | None
+    allow_network: bool
+    writable: tuple[str, ...]
+    max_memory: int
+    max_processes: int
+    max_output: int
+    max_open_files: int
     as_json: bool
     verbose: bool
 
@@ -101,6 +112,50 @@ class Seconds(click.FloatRange):
     multiple=True,
     help="Write a report to a file, such as json=report.json. Repeatable.",
 )
+@click.option(
+    "--sandbox",
+    type=click.Choice(["bwrap"]),
+    help="Run the adapter in a sandbox: no network, nothing writable, no sight of others.",
+)
+@click.option("--allow-network", is_flag=True, help="Let the sandboxed adapter use the network.")
+@click.option(
+    "--writable",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="A folder that the sandboxed adapter may write in. Repeatable.",
+)
+@click.option(
+    "--max-memory",
+    type=click.IntRange(min=1),
+    default=_DEFAULTS.memory_bytes // _MIB,
+    show_default=True,
+    metavar="MIB",
+    help="The memory of all its processes together.",
+)
+@click.option(
+    "--max-processes",
+    type=click.IntRange(min=1),
+    default=_DEFAULTS.processes,
+    show_default=True,
+    metavar="N",
+    help="How many processes it may have at a time.",
+)
+@click.option(
+    "--max-output",
+    type=click.IntRange(min=1),
+    default=_DEFAULTS.output_bytes // _MIB,
+    show_default=True,
+    metavar="MIB",
+    help="What it may write to stdout and stderr together.",
+)
+@click.option(
+    "--max-open-files",
+    type=click.IntRange(min=8),
+    default=_DEFAULTS.open_files,
+    show_default=True,
+    metavar="N",
+    help="How many files each of its processes may have open.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
 @click.option("-v", "--verbose", is_flag=True, help="The wire transcript on stderr, as it happens.")
 def run(**values: object) -> int:
@@ -123,7 +178,7 @@ def _run(options: Options) -> int:
     request = app.RunRequest(
         launch=_launch(options),
         cases=options.case,
-        limits=TimeLimits(options.startup_timeout, options.call_timeout),
+        limits=_limits(options),
         keep_going=options.keep_going,
     )
     console = human_console()
@@ -140,7 +195,28 @@ def _run(options: Options) -> int:
     return report.exit_status
 
 
+def _limits(options: Options) -> Limits:
+    return Limits(
+        startup_seconds=options.startup_timeout,
+        call_seconds=options.call_timeout,
+        memory_bytes=options.max_memory * _MIB,
+        processes=options.max_processes,
+        output_bytes=options.max_output * _MIB,
+        open_files=options.max_open_files,
+    )
+
+
 def _launch(options: Options) -> Launch:
+    launch = _bare_launch(options)
+    if options.sandbox is None:
+        if options.allow_network or options.writable:
+            raise InvalidArgumentsError("--allow-network and --writable go with --sandbox.")
+        return launch
+    writable = tuple(str(Path(folder).resolve()) for folder in options.writable)
+    return sandboxed(launch, Sandbox(options.allow_network, writable))
+
+
+def _bare_launch(options: Options) -> Launch:
     surroundings = Surroundings(str(Path(options.cwd).absolute()), _added_environment(options))
     if len(options.adapter) == 1 and is_module(options.adapter[0]):
         return module(options.adapter[0], surroundings, options.python)

@@ -4,6 +4,7 @@
 a clock or a random number.
 """
 
+from .attempts import Attempt, Outcome, Phase
 from .decision import evaluate
 from .reading import MAX_INPUT_BYTES, evaluate_json, read_request
 from .report import (
@@ -21,7 +22,7 @@ from .report import (
     exit_status_of,
     worst_status,
 )
-from .request import Attempt, Operation, Outcome, Phase, Policy, PriorRecord, RecordStatus, Request
+from .request import Operation, Policy, PriorRecord, RecordStatus, Request
 
 __all__ = [
     "EXIT_STATUS_OF",

@@ -5,23 +5,22 @@ the integer 1, or a cost with more digits than a double holds. What it refuses c
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
 from retryproof_protocol.strictjson import element_path, member_path
 
+from .attempts import MAX_ATTEMPTS, Outcome, Phase
 from .description import describe, describe_length, problem_at
 from .fingerprint import BodyError, body_problems, fingerprint_of
 from .numerals import LARGEST_NUMBER, as_integer, as_number
 from .report import Problem
 from .request import (
     CONTRACT_VERSION,
-    MAX_ATTEMPTS,
     MAX_KEY_CHARACTERS,
-    Outcome,
-    Phase,
     RecordStatus,
-    is_hash,
+    normalized_hash,
 )
 
 MAX_PROBLEMS = 100
@@ -143,8 +142,9 @@ class _Walk:
         )
 
     def _hash(self, value: Any, path: str) -> Any:
-        if isinstance(value, str) and is_hash(value):
-            return value
+        if isinstance(value, str):
+            with suppress(ValueError):
+                return normalized_hash(value)
         return self._refuse(
             path,
             f"must be a sha256 of 64 hex digits, is {describe(value)}{describe_length(value)}.",
@@ -160,7 +160,7 @@ class _Walk:
             computed = fingerprint_of(body)
         except BodyError:
             return  # It has been refused by itself.
-        if given.lower() != computed:
+        if given != computed:
             self._refuse(path, f"is not the fingerprint of the body beside it, {computed}.")
 
     def _committed(self, value: Any, path: str) -> Any:

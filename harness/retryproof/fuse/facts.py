@@ -1,19 +1,13 @@
 """What the decision table looks at: few facts, so that few combinations of them occur."""
 
-from itertools import product
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from .request import Outcome, Phase
-
-Kind: TypeAlias = tuple[Outcome, Phase]
-"""All that a decision takes from a single attempt."""
+from .attempts import Kind
 
 Comparison: TypeAlias = Literal["equal", "different", "no-record-hash", "no-fingerprint", "neither"]
 """The record's hash against the operation's fingerprint, or what of them is missing."""
-
-KINDS: frozenset[Kind] = frozenset(product(get_args(Outcome), get_args(Phase)))
 
 
 class Facts(Struct, frozen=True):

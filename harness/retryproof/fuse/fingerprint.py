@@ -6,7 +6,6 @@ canonical form writes numbers as doubles, so a number that a double would change
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -58,12 +57,13 @@ def canonical_form(body: Any) -> bytes:
     Raises:
         BodyError: as `fingerprint_of`.
     """
-    # What msgspec refuses, a lone surrogate say, it refuses without a word on where it is.
-    with suppress(msgspec.ValidationError, UnicodeEncodeError):
+    try:
         encoded = msgspec.json.encode(msgspec.convert((body,), _PlainBody).value, order="sorted")
         # Beyond ASCII, RFC 8785 sorts by UTF-16 units and msgspec by bytes.
         if encoded.isascii():
             return encoded
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        pass  # Not plain, or not JSON: it takes a closer look to tell which.
     for path, problem in body_problems(body, ""):
         raise BodyError(path, problem)
     return rfc8785.dumps(_with_doubles(body))

@@ -5,7 +5,7 @@ A number "survives" a double if the shortest way to write that double is the num
 stands for the decimal number that it prints as.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache, reduce
 from typing import Any, TypeAlias, cast
@@ -20,12 +20,16 @@ LARGEST_NUMBER = 1.7976931348623157e308
 MAX_NUMERAL_CHARACTERS = 1000
 """A longer numeral than that measures nothing; without a limit, sums would grow with them."""
 
+_ZERO = Decimal(0)
 _LARGEST = Decimal(repr(LARGEST_NUMBER))
 _SURE_CHARACTERS = 16
 """A point and 15 digits: as many as every double keeps, within the range that follows."""
 _SURE_SMALLEST, _SURE_LARGEST = 1e-290, 1e290
 _PLAIN_LIMIT = 10**21
 """From here on integers are shown with an exponent, as JavaScript does."""
+
+_REMEMBERED_NUMBERS = 4096
+"""The same costs and sums come again and again, and are slow to make of digits."""
 
 # Room for the sum of any numbers that may be read; a digit too many would be an error, not lost.
 _EXACT = Context(prec=10_000, traps=[Inexact, InvalidOperation])
@@ -62,22 +66,22 @@ def double_of(integer: int) -> float | None:
     return double if Decimal(repr(double)) == integer else None
 
 
+@lru_cache(maxsize=_REMEMBERED_NUMBERS, typed=True)
 def exact(number: Number) -> int | Decimal:
     """The number that is meant, in a type that computes exactly."""
-    return _decimal_of(number) if isinstance(number, float) else number
+    return Decimal(repr(number)) if isinstance(number, float) else number
 
 
-def exact_sum(numbers: Sequence[Number]) -> int | Decimal:
+def exact_sum(numbers: Iterable[Number]) -> int | Decimal:
     """The sum, with no rounding anywhere: ten times 0.1 is 1.
 
     Raises:
         ArithmeticError: it would need more than 10,000 digits.
     """
-    if set(map(type, numbers)) <= {int}:
-        return sum(cast("Sequence[int]", numbers))
-    return reduce(_EXACT.add, map(exact, numbers), Decimal(0))
+    return reduce(_EXACT.add, map(exact, numbers), _ZERO)
 
 
+@lru_cache(maxsize=_REMEMBERED_NUMBERS, typed=True)
 def shown(number: Number) -> int | Decimal:
     """The same number in the form in which to show it: an integer as one, no trailing zeros.
 
@@ -89,11 +93,6 @@ def shown(number: Number) -> int | Decimal:
         integer = int(value)
         return integer if integer == value else _EXACT.normalize(cast("Decimal", value))
     return _EXACT.normalize(min(Decimal(value), _LARGEST))
-
-
-@lru_cache(maxsize=4096)
-def _decimal_of(number: float) -> Decimal:
-    return Decimal(repr(number))
 
 
 def as_number(value: Any) -> int | Decimal | None:

@@ -38,18 +38,18 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _BEST_TO_WORST: tuple[AnyStatus, ...] = ("pass", "unknown", "fail", "unverified")
 
 
-class _Part(Struct, frozen=True, rename="camel"):
+class _Part(Struct, frozen=True, rename="camel", gc=False):
     """A part of the answer: immutable, its members in camelCase and in the contract's order."""
 
 
-class Reason(_Part, frozen=True, gc=False):
+class Reason(_Part, frozen=True):
     """A row of the decision table that applies: its name, and in sentences what it found."""
 
     code: str
     message: str
 
 
-class Circuit(_Part, frozen=True, gc=False):
+class Circuit(_Part, frozen=True):
     """Where the attempts stand against the policy.
 
     Attributes:
@@ -87,7 +87,7 @@ class Report(_Part, frozen=True, kw_only=True):
     advice: str
 
 
-class Problem(_Part, frozen=True, gc=False):
+class Problem(_Part, frozen=True):
     """What is wrong with the input at a place; path "" is the whole of it.
 
     The message is a sentence whose subject is that place: "must be an object, is null."

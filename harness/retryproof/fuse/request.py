@@ -1,101 +1,78 @@
 """What is asked: may this operation be sent again? The types, as the contract defines them.
 
 Source: the table "Input" of the retryfuse contract, version 1. A member that is left out is
-`UNSET`, unless the table gives it a default; null stands for a left-out record alone.
+`UNSET`, and counts as what that table says for it; null stands for a left-out record alone.
 """
 
-from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
-import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import force_setattr
 
+from .attempts import MAX_ATTEMPTS, Attempt, Part, Units, is_units
 from .fingerprint import fingerprint_of
 from .numerals import LARGEST_NUMBER
 
 CONTRACT_VERSION: Literal[1] = 1
-MAX_ATTEMPTS = 10_000
 MAX_KEY_CHARACTERS = 255
 DEFAULT_FAILURE_THRESHOLD = 5
 DEFAULT_BUDGET_UNITS = 100
 
-_HASH_BYTES = 32
-_INT64_LIMIT = 2**63 - 1
-"""msgspec compares no integer beyond it; larger ones are read the slow way."""
-
-Outcome: TypeAlias = Literal["success", "failure", "timeout", "unknown"]
-Phase: TypeAlias = Literal["pre_write", "post_write", "unknown"]
 RecordStatus: TypeAlias = Literal["in_flight", "completed"]
-Units: TypeAlias = (
-    Annotated[int, Meta(ge=0, le=_INT64_LIMIT)]
-    | Annotated[float, Meta(ge=0, le=LARGEST_NUMBER)]
-    | Decimal
-)
-"""Any unit of cost. A float means the decimal number that it prints as: 0.1 is a tenth."""
+
+_HASH_BYTES = 32
 
 
-class _Part(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A part of the input: immutable, its members in camelCase and no other."""
-
-
-class Operation(_Part, frozen=True):
+class Operation(Part, frozen=True):
     """The call that is guarded.
 
     Attributes:
         endpoint: what is called; not blank.
         idempotency_key: 1 to 255 characters (Unicode code points), not blank.
-        request_hash: the fingerprint, 64 hex digits; held in lower case. Computed from `body`
-            if that is given.
+        request_hash: the fingerprint, 64 hex digits; held in lower case. Left out: that of
+            `body`, if there is one.
         body: any JSON value, None as null included.
 
     Raises:
-        ValueError: a string out of these bounds, a body without a fingerprint, or one whose
-            fingerprint is not the given `request_hash`.
+        ValueError: a string out of these bounds, or a body whose fingerprint is not the given
+            `request_hash`.
     """
 
     endpoint: str
-    idempotency_key: Annotated[str, Meta(max_length=MAX_KEY_CHARACTERS)] | UnsetType = UNSET
+    idempotency_key: str | UnsetType = UNSET
     request_hash: str | UnsetType = UNSET
     body: Any = UNSET
 
     def __post_init__(self) -> None:
-        _refuse_blank(self.endpoint, "endpoint")
-        if self.idempotency_key is not UNSET:
-            _refuse_blank(self.idempotency_key, "idempotency_key")
-            if len(self.idempotency_key) > MAX_KEY_CHARACTERS:
-                raise ValueError(
-                    f"idempotency_key must have at most {MAX_KEY_CHARACTERS} characters"
-                )
-        _normalize_hash(self)
-        if self.body is not UNSET:
-            fingerprint = fingerprint_of(self.body)
-            if self.request_hash not in (UNSET, fingerprint):
+        if not self.endpoint.strip():
+            raise ValueError("endpoint must not be blank")
+        key = self.idempotency_key
+        if key is not UNSET and not (key.strip() and len(key) <= MAX_KEY_CHARACTERS):
+            raise ValueError(f"idempotency_key must have 1 to {MAX_KEY_CHARACTERS} characters")
+        if self.request_hash is not UNSET:
+            _normalize_hash(self, self.request_hash)
+            if self.body is not UNSET and self.request_hash != fingerprint_of(self.body):
                 raise ValueError("request_hash is not the fingerprint of body")
-            msgspec.structs.force_setattr(self, "request_hash", fingerprint)
+
+    def fingerprint(self) -> str | None:
+        """What stands for the request, 64 hex digits in lower case; None if it is not known.
+
+        Raises:
+            BodyError: there is nothing but a body, and it has no fingerprint.
+        """
+        if self.request_hash is not UNSET:
+            return self.request_hash
+        return None if self.body is UNSET else fingerprint_of(self.body)
 
 
-class Attempt(_Part, frozen=True, gc=False):
-    """An attempt that was made before.
-
-    Attributes:
-        outcome: how it ended for the caller.
-        phase: where it was then: certainly before the write, certainly after its start, or
-            not known.
-        cost_units: what it took from the budget; finite, at least 0.
-    """
-
-    outcome: Outcome = "unknown"
-    phase: Phase = "unknown"
-    cost_units: Units = 1
-
-
-class PriorRecord(_Part, frozen=True):
+class PriorRecord(Part, frozen=True):
     """The idempotency record that the service holds.
 
     Attributes:
-        status: how far the request is that left it; uncertain if left out.
-        request_hash: that request's fingerprint, 64 hex digits; held in lower case.
-        write_committed: whether its effect is confirmed.
+        status: how far the request is that left it. Left out: uncertain.
+        request_hash: that request's fingerprint, 64 hex digits; held in lower case. Left out:
+            it cannot be compared.
+        write_committed: whether its effect is confirmed. Left out: unknown.
 
     Raises:
         ValueError: `request_hash` is no fingerprint.
@@ -103,58 +80,66 @@ class PriorRecord(_Part, frozen=True):
 
     status: RecordStatus | UnsetType = UNSET
     request_hash: str | UnsetType = UNSET
-    write_committed: bool | Literal["unknown"] = "unknown"
+    write_committed: bool | Literal["unknown"] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        _normalize_hash(self)
+        if self.request_hash is not UNSET:
+            _normalize_hash(self, self.request_hash)
 
 
-class Policy(_Part, frozen=True):
+class Policy(Part, frozen=True):
     """When the circuit opens.
 
     Attributes:
-        failure_threshold: so many attempts without success in a row, at least 1.
-        budget_units: so many units of cost, finite, at least 0.
+        failure_threshold: so many attempts without success in a row, at least 1. Left out: 5.
+        budget_units: so many units of cost, finite, at least 0. Left out: 100.
 
     Raises:
-        ValueError: a number out of these bounds.
+        ValueError: a number out of these bounds, or something else than a number.
     """
 
-    failure_threshold: Annotated[int, Meta(ge=1)] = DEFAULT_FAILURE_THRESHOLD
-    budget_units: Units = DEFAULT_BUDGET_UNITS
+    failure_threshold: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    budget_units: Units | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        if not 1 <= self.failure_threshold <= LARGEST_NUMBER:
+        threshold, budget = self.failure_threshold, self.budget_units
+        if threshold is not UNSET and not 1 <= threshold <= LARGEST_NUMBER:
             raise ValueError("failure_threshold must be an integer from 1")
-        if not 0 <= self.budget_units <= LARGEST_NUMBER:
+        if budget is not UNSET and not is_units(budget):
             raise ValueError("budget_units must be a finite number from 0")
 
 
-class Request(_Part, frozen=True):
-    """The whole question. `attempts` are in the order in which they were made, at most 10,000."""
+class Request(Part, frozen=True):
+    """The whole question.
+
+    Attributes:
+        operation: the call that is guarded.
+        contract_version: the integer 1, and so if left out.
+        attempts: in the order in which they were made, at most 10,000.
+        prior_record: None if there is none, and so if left out.
+        policy: when the circuit opens.
+    """
 
     operation: Operation
-    contract_version: Literal[1] = CONTRACT_VERSION
-    attempts: Annotated[tuple[Attempt, ...], Meta(max_length=MAX_ATTEMPTS)] = ()
-    prior_record: PriorRecord | None = None
-    policy: Policy = Policy()
+    contract_version: Literal[1] | UnsetType = UNSET
+    attempts: Annotated[tuple[Attempt, ...], Meta(max_length=MAX_ATTEMPTS)] | UnsetType = UNSET
+    prior_record: PriorRecord | UnsetType | None = UNSET
+    policy: Policy | UnsetType = UNSET
 
 
-def is_hash(text: str) -> bool:
-    """Whether this is a fingerprint in either case: 64 hex digits."""
-    try:
-        return len(text) == 2 * _HASH_BYTES and len(bytes.fromhex(text)) == _HASH_BYTES
-    except ValueError:
-        return False
+def normalized_hash(text: str) -> str:
+    """The fingerprint in lower case, from 64 hex digits in either case.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    # Two characters a byte leave no room for the spaces that `fromhex` would skip.
+    if len(text) != 2 * _HASH_BYTES or len(bytes.fromhex(text)) != _HASH_BYTES:
+        raise ValueError("request_hash must be 64 hex digits")
+    return text.lower()
 
 
-def _normalize_hash(part: Operation | PriorRecord) -> None:
-    if part.request_hash is not UNSET:
-        if not is_hash(part.request_hash):
-            raise ValueError("request_hash must be 64 hex digits")
-        msgspec.structs.force_setattr(part, "request_hash", part.request_hash.lower())
-
-
-def _refuse_blank(text: str, name: str) -> None:
-    if not text.strip():
-        raise ValueError(f"{name} must not be blank")
+def _normalize_hash(part: Operation | PriorRecord, given: str) -> None:
+    normalized = normalized_hash(given)
+    if normalized != given:
+        force_setattr(part, "request_hash", normalized)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from .attempts import Outcome, Phase
 from .facts import Facts
 from .report import Decision
-from .request import Outcome, Phase
 
 
 class Ground(Struct, frozen=True):

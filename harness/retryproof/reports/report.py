@@ -7,7 +7,7 @@ from retryproof_protocol.messages import Observation, Operation
 
 from ..contract.diagnosis import Diagnosis
 from ..contract.differences import Difference, DifferenceClass
-from ..events import Failure
+from ..events import Failure, LimitsDescription, Load, SandboxDescription
 
 Verdict: TypeAlias = Literal["pass", "fail", "incomplete"]
 CaseVerdict: TypeAlias = Literal["pass", "fail", "incomplete", "not-run"]
@@ -29,6 +29,7 @@ class ReportedAdapter(Struct, frozen=True, rename="camel"):
     host: str | None
     cwd: str
     added_environment: tuple[str, ...]
+    sandbox: SandboxDescription | None = None
     name: str | None = None
     version: str | None = None
     language: str | None = None
@@ -83,7 +84,8 @@ class Resources(Struct, frozen=True, rename="camel"):
     """What the run took.
 
     `processes_spawned` counts launches of the adapter, `processes_leaked` the processes beside
-    its first one that had to be killed.
+    its first one that had to be killed. `overshoot_ms` is how long past its deadline the latest
+    call was cut, if any was; `peak_rss_bytes` is of the whole tree.
     """
 
     calls: int
@@ -92,6 +94,9 @@ class Resources(Struct, frozen=True, rename="camel"):
     cpu_seconds: float
     processes_spawned: int
     processes_leaked: int
+    overshoot_ms: float | None
+    load_before: Load
+    load_after: Load
 
 
 class Deviation(Struct, frozen=True):
@@ -114,7 +119,8 @@ class Report(Struct, frozen=True, rename="camel"):
     exit_status: int
     interrupted_by: str | None
     adapter: ReportedAdapter
-    containment: Literal["guard", "group"] | None
+    containment: Literal["guard", "group", "bwrap"] | None
+    limits: LimitsDescription
     counts: Counts
     cases: tuple[CaseReport, ...]
     diagnosis: Diagnosis

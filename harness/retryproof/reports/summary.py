@@ -19,6 +19,7 @@ from ..events import (
     CaseStarted,
     Event,
     Failure,
+    Load,
     RunEnded,
     RunStarted,
 )
@@ -67,6 +68,7 @@ class Summary:
         self._initialized: AdapterInitialized | None = None
         self._departures: list[AdapterGone] = []
         self._latencies_ms: list[float] = []
+        self._overshoots_ms: list[float] = []
         self._ended: RunEnded | None = None
 
     def __call__(self, event: Event) -> None:
@@ -117,12 +119,13 @@ class Summary:
             interrupted_by=interrupted_by,
             adapter=_report_adapter(self._started, self._initialized),
             containment=self._launches[-1].containment if self._launches else None,
+            limits=self._started.limits,
             counts=counts,
             cases=cases,
             diagnosis=diagnose(self._bundle, [log.observations for log in self._logs.values()]),
             warnings=tuple(warning for gone in self._departures for warning in gone.warnings),
             stderr_tail="".join(gone.stderr_tail for gone in self._departures[-1:]),
-            resources=self._report_resources(),
+            resources=self._report_resources(self._started.load, self._ended.load),
             started_at=self._started.started_at,
             elapsed_ms=_rounded(self._ended.at * 1000),
             retryproof=__version__,
@@ -137,6 +140,9 @@ class Summary:
             self._current.observed.append((event.observation, event.elapsed_seconds * 1000))
 
     def _take_failure(self, failure: Failure) -> None:
+        if failure.kind == "timeout" and self._started is not None:
+            limit_ms = self._started.limits.call_seconds * 1000
+            self._overshoots_ms.append(_rounded(failure.elapsed_ms - limit_ms))
         if failure.call.method == "initialize":
             # It counts against the first case that was still to be run.
             self._current = self._first_unstarted()
@@ -148,7 +154,7 @@ class Summary:
         done = -1 if self._current is None else logs.index(self._current)
         return logs[done + 1] if done + 1 < len(logs) else self._current
 
-    def _report_resources(self) -> Resources:
+    def _report_resources(self, load_before: Load, load_after: Load) -> Resources:
         return Resources(
             calls=len(self._latencies_ms),
             latency_ms=_percentiles(self._latencies_ms),
@@ -156,6 +162,9 @@ class Summary:
             cpu_seconds=_rounded(sum(gone.cpu_seconds for gone in self._departures)),
             processes_spawned=len(self._launches),
             processes_leaked=sum(gone.strays for gone in self._departures),
+            overshoot_ms=max(self._overshoots_ms, default=None),
+            load_before=load_before,
+            load_after=load_after,
         )
 
 
@@ -216,6 +225,7 @@ def _report_adapter(started: RunStarted, initialized: AdapterInitialized | None)
         host=started.adapter.host,
         cwd=started.adapter.cwd,
         added_environment=started.adapter.added_environment,
+        sandbox=started.adapter.sandbox,
         name=identity.name or None,
         version=identity.version,
         language=identity.language,
@@ -225,13 +235,10 @@ def _report_adapter(started: RunStarted, initialized: AdapterInitialized | None)
 
 
 def _deviations(started: RunStarted) -> tuple[Deviation, ...]:
-    if started.call_timeout_seconds == STANDARD_CALL_TIMEOUT_SECONDS:
+    seconds = started.limits.call_seconds
+    if seconds == STANDARD_CALL_TIMEOUT_SECONDS:
         return ()
-    return (
-        Deviation(
-            "callTimeoutSeconds", started.call_timeout_seconds, STANDARD_CALL_TIMEOUT_SECONDS
-        ),
-    )
+    return (Deviation("callTimeoutSeconds", seconds, STANDARD_CALL_TIMEOUT_SECONDS),)
 
 
 def _percentiles(latencies_ms: Sequence[float]) -> Latency | None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..contract.bundle import Bundle
-from ..events import Failure
+from ..events import Failure, SandboxDescription
 from .report import CaseReport, Counts, Report, StepReport
 
 _STYLES = {"pass": "green", "fail": "bold red", "incomplete": "bold yellow", "not-run": "dim"}
@@ -77,6 +77,8 @@ def _head(report: Report) -> Iterator[Text]:
     contract = report.contract
     yield _labelled("Contract", f"{contract.name} {contract.version}, {contract.digest}")
     yield _labelled("Adapter", _describe_adapter(report))
+    if report.adapter.sandbox is not None:
+        yield _labelled("Sandbox", _describe_sandbox(report.adapter.sandbox))
 
 
 def _describe_counts(counts: Counts) -> str:
@@ -95,6 +97,13 @@ def _describe_adapter(report: Report) -> str:
     if adapter.host is not None:
         started = f"module {_shortened(adapter.command[2], adapter.cwd)}"
     return escape_controls(f"{identity}; {started}" if identity else started)
+
+
+def _describe_sandbox(sandbox: SandboxDescription) -> str:
+    network = "the network is open" if sandbox.network else "no network"
+    folders = ", ".join(sandbox.writable)
+    writable = f"may write in {folders}" if folders else "may write nowhere but in its own /tmp"
+    return escape_controls(f"bubblewrap: {network}; {writable}.")
 
 
 def _shortened(path: str, folder: str) -> str:
@@ -220,6 +229,8 @@ def _describe_resources(report: Report) -> str:
     launches = "launch" if used.processes_spawned == 1 else "launches"
     strays = "stray process" if used.processes_leaked == 1 else "stray processes"
     parts.append(f"{used.processes_spawned} {launches}, {used.processes_leaked} {strays} killed")
+    if used.overshoot_ms is not None:
+        parts.append(f"a deadline was overrun by {used.overshoot_ms:g} ms at most")
     if report.containment == "group":
         parts.append("containment: process group only, since this system has no subreaper")
     return "; ".join(parts) + "."

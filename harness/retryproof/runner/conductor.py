@@ -31,7 +31,8 @@ from ..events import (
 from ..supervise.channel import CancelledError, CancelToken
 from ..supervise.failures import printable_tail
 from ..supervise.guard import Command, Guard
-from ..supervise.session import Session, TimeLimits, WireSink
+from ..supervise.limits import Limits
+from ..supervise.session import Session, WireSink
 from .pacing import Pacing
 
 _Answer = TypeVar("_Answer")
@@ -46,7 +47,7 @@ class Plan(Struct, frozen=True):
 
     contract: ContractReference
     command: Command
-    limits: TimeLimits
+    limits: Limits
 
 
 class Conductor:

@@ -25,6 +25,7 @@ class Wake(Enum):
     DEADLINE = auto()
     GONE = auto()
     STDIN_CLOSED = auto()
+    TOO_MUCH_OUTPUT = auto()
 
 
 class CancelledError(Exception):
@@ -56,10 +57,10 @@ class Channel:
 
     Attributes:
         adapter_ends: the adapter's stdin, stdout and stderr, to be closed here once it runs.
-        stderr_bytes: how much has been read from stderr.
+        output_bytes: how much has been read from stdout and stderr together.
     """
 
-    def __init__(self, guard_descriptor: int, cancel: CancelToken) -> None:
+    def __init__(self, guard_descriptor: int, cancel: CancelToken, max_output_bytes: int) -> None:
         adapter_stdin, self._stdin = os.pipe()
         self._stdout, adapter_stdout = os.pipe()
         self._stderr, adapter_stderr = os.pipe()
@@ -68,7 +69,8 @@ class Channel:
         self._pending = b""
         self._stdin_watched = False
         self._stderr_tail = b""
-        self.stderr_bytes = 0
+        self._max_output_bytes = max_output_bytes
+        self.output_bytes = 0
         self._open = {self._stdin, self._stdout, self._stderr}
         self._poll = select.poll()
         for descriptor in (self._stdout, self._stderr, self._guard, self._cancel):
@@ -113,6 +115,8 @@ class Channel:
                 raise CancelledError
             if self._stderr in ready:
                 self._drain_stderr()
+            if self.output_bytes > self._max_output_bytes:
+                return Wake.TOO_MUCH_OUTPUT
             if self._stdout in ready:
                 return self._read_stdout()
             if self._stdin in ready and not self._write_pending():
@@ -171,6 +175,7 @@ class Channel:
         data = os.read(self._stdout, _READ_BYTES)
         if not data:
             self._close(self._stdout)
+        self.output_bytes += len(data)
         return data
 
     def _drain_stderr(self) -> None:
@@ -183,7 +188,7 @@ class Channel:
         if not data:
             self._close(self._stderr)
             return
-        self.stderr_bytes += len(data)
+        self.output_bytes += len(data)
         self._stderr_tail = (self._stderr_tail + data)[-STDERR_TAIL_BYTES:]
 
     def _close(self, descriptor: int) -> None:

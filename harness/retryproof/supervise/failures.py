@@ -16,10 +16,11 @@ from ..errors import (
     AdapterRefusalError,
     CallTimeoutError,
     LaunchError,
+    LimitError,
     MalformedAnswerError,
     VersionError,
 )
-from .guard import Command, Gone, LaunchRefusedError
+from .guard import Command, Exceeded, Gone, LaunchRefusedError
 
 _SHOWN_STDERR_LINES = 3
 _SHOWN_LINE_CHARACTERS = 200
@@ -35,8 +36,12 @@ class Remains(NamedTuple):
     unfinished_line: bytes
 
 
-def call_timed_out(method: Method, limit_seconds: float, remains: Remains) -> CallTimeoutError:
-    """No whole answer to a call at its deadline."""
+def not_in_time(
+    method: Method, limit_seconds: float, remains: Remains
+) -> CallTimeoutError | LaunchError:
+    """No whole answer at the deadline; for `initialize` that is a failed launch."""
+    if method == "initialize":
+        return _never_initialized(limit_seconds, remains)
     return CallTimeoutError(
         f"No answer to `{method}` within {limit_seconds:g} s: the adapter was killed"
         f"{_with_its_strays(remains.gone)}. Whether this call took effect is unknown."
@@ -46,8 +51,7 @@ def call_timed_out(method: Method, limit_seconds: float, remains: Remains) -> Ca
     )
 
 
-def never_initialized(limit_seconds: float, remains: Remains) -> LaunchError:
-    """No answer to `initialize` in the time for starting."""
+def _never_initialized(limit_seconds: float, remains: Remains) -> LaunchError:
     return LaunchError(
         f"The adapter started, but did not answer `initialize` within {limit_seconds:g} s: it "
         f"was killed{_with_its_strays(remains.gone)}."
@@ -57,10 +61,16 @@ def never_initialized(limit_seconds: float, remains: Remains) -> LaunchError:
     )
 
 
-def crashed(method: Method, remains: Remains) -> AdapterCrashError:
+def crashed(method: Method, remains: Remains) -> AdapterCrashError | LaunchError:
     """The process ended while a call was pending."""
     if remains.gone.guard_lost:
         return _guard_lost(remains)
+    if remains.stderr_tail.startswith(b"bwrap: "):
+        return LaunchError(
+            f"The sandbox could not start the adapter.{_last_words(remains)}",
+            "Check the command; in the sandbox /tmp and /run are empty, and only the adapter's "
+            "own folder is kept of them.",
+        )
     status = remains.gone.status
     advice = "Its stderr says more, if it wrote anything."
     if status == 0:
@@ -81,11 +91,11 @@ def closed_a_pipe(pipe: str, method: Method, remains: Remains) -> MalformedAnswe
     )
 
 
-def malformed(error: RemoteProtocolError, remains: Remains) -> MalformedAnswerError:
-    """The adapter broke the protocol."""
-    exit_sentence = ""
-    if error.rule == "ended-in-mid-line":
-        exit_sentence = f" The adapter {describe_exit(remains.gone)}."
+def malformed(
+    error: RemoteProtocolError, remains: Remains, has_ended: bool = False
+) -> MalformedAnswerError:
+    """The adapter broke the protocol, `has_ended` if by leaving."""
+    exit_sentence = f" The adapter {describe_exit(remains.gone)}." if has_ended else ""
     return MalformedAnswerError(
         f"{error.message}{exit_sentence}{_last_words(remains)}", error.advice
     )
@@ -100,6 +110,31 @@ def refused(method: Method, error: ErrorObject) -> AdapterRefusalError:
         "This is the adapter's own report of a failure: mend it there, or in the service "
         "behind it.",
     )
+
+
+def over_limit(method: Method, exceeded: Exceeded, remains: Remains) -> LimitError:
+    """The adapter used more than it may."""
+    used, option = _LIMITS[exceeded.name]
+    value, allowed = (_amount(number, exceeded) for number in (exceeded.value, exceeded.allowed))
+    return LimitError(
+        f"While `{method}` was pending, the adapter {used.format(value)}; {allowed} are allowed: "
+        f"it was killed"
+        f"{_with_its_strays(remains.gone)}. Whether this call took effect is unknown."
+        f"{_last_words(remains)}",
+        f"If it needs that much, allow it with {option}.",
+    )
+
+
+_LIMITS = {
+    "memory": ("held {} of memory", "--max-memory"),
+    "processes": ("had {} processes", "--max-processes"),
+    "output": ("had written {} to stdout and stderr", "--max-output"),
+}
+_MIB = 1024 * 1024
+
+
+def _amount(value: int, exceeded: Exceeded) -> str:
+    return f"{value:,}" if exceeded.name == "processes" else f"{value / _MIB:,.0f} MiB"
 
 
 def other_version(spoken: int) -> VersionError:

@@ -19,24 +19,40 @@ from msgspec import Struct
 
 from . import descendants
 from .guard_process import MAX_MESSAGE_BYTES, become_subreaper
+from .limits import Limits
 
 _START_GUARD = (
-    f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); "
-    "import guard_process; guard_process.main(int(sys.argv[1]), sys.argv[2])"
+    f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); "
+    "from retryproof.supervise.guard_process import main; main(int(sys.argv[1]), sys.argv[2])"
 )
 """Imported rather than run as a script, so that its compiled form is used."""
 ANSWER_LIMIT_SECONDS = 5.0
 """A guard answers within milliseconds; one that does not has been stopped or killed."""
 
-Containment: TypeAlias = Literal["guard", "group"]
+_SHELL_SIGNAL_BASE = 128
+"""A sandbox reports the death of its program by signal n as a shell does, as status 128 + n."""
+
+Containment: TypeAlias = Literal["guard", "group", "bwrap"]
 
 
 class Command(Struct, frozen=True):
-    """A program to start without a shell: its arguments, environment and folder."""
+    """A program to start without a shell: its arguments, environment and folder.
+
+    `wrappers` is how many processes of a sandbox come before the program itself.
+    """
 
     argv: tuple[str, ...]
     environment: dict[str, str]
     cwd: str
+    wrappers: int = 0
+
+
+class Exceeded(Struct, frozen=True):
+    """A limit that was passed: how much there was, and how much was allowed."""
+
+    name: Literal["memory", "processes", "output"]
+    value: int
+    allowed: int
 
 
 class Gone(Struct, frozen=True):
@@ -53,6 +69,7 @@ class Gone(Struct, frozen=True):
     cpu_seconds: float = 0.0
     peak_rss_bytes: int = 0
     clear_seconds: float = 0.0
+    exceeded: Exceeded | None = None
     guard_lost: bool = False
 
 
@@ -80,6 +97,7 @@ class Guard:
         self._wanted = wanted
         self._run = 0
         self._root_pid: int | None = None
+        self._is_wrapped = False
         self.containment: Containment = wanted
         self._start_process()
 
@@ -92,12 +110,8 @@ class Guard:
         """The guard's own process number."""
         return self._process.pid
 
-    def launch(
-        self, command: Command, descriptors: tuple[int, int, int], limits: dict[str, int]
-    ) -> int:
+    def launch(self, command: Command, descriptors: tuple[int, int, int], limits: Limits) -> int:
         """Starts the command on stdin, stdout and stderr; its process number.
-
-        `limits` maps names of the module `resource` to values.
 
         Raises:
             LaunchRefusedError: the system would not start it.
@@ -110,14 +124,17 @@ class Guard:
             "argv": command.argv,
             "env": command.environment,
             "cwd": command.cwd,
-            "limits": limits,
+            "resource_limits": {"RLIMIT_CORE": 0, "RLIMIT_NOFILE": limits.open_files},
+            "tree_limits": {"memory": limits.memory_bytes, "processes": limits.processes},
+            "wrappers": command.wrappers,
         }
         self._send(json.dumps(message).encode(), descriptors)
         answer = self._receive(ANSWER_LIMIT_SECONDS)
         if answer["say"] == "refused":
             raise LaunchRefusedError(answer["stage"], answer["reason"], answer["errno"])
-        self.containment = answer["containment"]
+        self.containment = "bwrap" if command.wrappers else answer["containment"]
         self._root_pid = int(answer["pid"])
+        self._is_wrapped = command.wrappers > 0
         return self._root_pid
 
     def clear(self) -> Gone:
@@ -139,7 +156,10 @@ class Guard:
         """
         answer = self._receive(limit_seconds)
         self._root_pid = None
-        return msgspec.convert(answer, Gone)
+        gone = msgspec.convert(answer, Gone)
+        if self._is_wrapped and gone.status is not None and gone.status > _SHELL_SIGNAL_BASE:
+            return msgspec.structs.replace(gone, status=_SHELL_SIGNAL_BASE - gone.status)
+        return gone
 
     def close(self) -> None:
         """Ends the guard, and with it all that the adapter may have left."""
@@ -158,7 +178,7 @@ class Guard:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        Guard._living |= {self._process.pid}
+        Guard._living.add(self._process.pid)
         self._born_at = descendants.birth_of(self._process.pid)
 
     def _reap_process(self) -> None:
@@ -167,7 +187,7 @@ class Guard:
         except subprocess.TimeoutExpired:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()
-        Guard._living -= {self._process.pid}
+        Guard._living.discard(self._process.pid)
 
     def _clear_without_guard(self) -> Gone:
         """The adapter killed or stopped its guard: its processes are this process's orphans."""
@@ -176,7 +196,7 @@ class Guard:
         self._control.close()
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
-        Guard._living -= {self._process.pid}
+        Guard._living.discard(self._process.pid)
         killed = descendants.clear_orphans(frozenset(Guard._living), self._born_at)
         self._start_process()
         strays = [stray for stray in killed if stray.process.pid != root_pid]

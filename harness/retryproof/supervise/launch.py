@@ -38,12 +38,24 @@ _HOSTS = {".py": "python", ".mjs": "node", ".js": "node", ".cjs": "node"}
 _HOST_PROGRAMS = {"python": "adapters/python/host.py", "node": "adapters/node/host.mjs"}
 
 
+class Sandbox(Struct, frozen=True):
+    """What a sandboxed adapter is allowed: the network, and folders that it may write in."""
+
+    allow_network: bool = False
+    writable: tuple[str, ...] = ()
+
+
 class Launch(Struct, frozen=True):
-    """A command, and which host runs the module in it, if any."""
+    """A command, which host runs the module in it if any, and the sandbox around it if any.
+
+    `shown_argv` is the command as it is without the sandbox.
+    """
 
     command: Command
+    shown_argv: tuple[str, ...]
     host: str | None = None
     added_environment: tuple[str, ...] = ()
+    sandbox: Sandbox | None = None
 
 
 class Surroundings(Struct, frozen=True):
@@ -98,8 +110,8 @@ def module(name: str, surroundings: Surroundings, python: str | None = None) -> 
 
 def with_arguments(launch: Launch, arguments: tuple[str, ...]) -> Launch:
     """The same adapter, given arguments of its own."""
-    command = replace(launch.command, argv=launch.command.argv + arguments)
-    return replace(launch, command=command)
+    argv = launch.command.argv + arguments
+    return replace(launch, command=replace(launch.command, argv=argv), shown_argv=argv)
 
 
 def python_interpreter(wanted: str | None) -> str:
@@ -132,4 +144,4 @@ def _found(program_name: str, wanted_by: str) -> str:
 
 def _launch(argv: tuple[str, ...], host: str | None, surroundings: Surroundings) -> Launch:
     command = Command(argv, surroundings.environment(os.environ), surroundings.cwd)
-    return Launch(command, host, tuple(sorted(surroundings.added_environment)))
+    return Launch(command, argv, host, tuple(sorted(surroundings.added_environment)))

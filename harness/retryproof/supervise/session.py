@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from msgspec import Struct
 from retryproof_protocol import answers
 from retryproof_protocol.connection import Connection, EndOfOutput, Event, Refusal, Result
 from retryproof_protocol.errors import RemoteProtocolError
@@ -26,28 +25,19 @@ from ..errors import AdapterError, LaunchError
 from . import failures
 from .channel import CancelledError, CancelToken, Channel, Wake
 from .failures import Remains
-from .guard import Command, Gone, Guard, GuardLostError, LaunchRefusedError
+from .guard import Command, Exceeded, Gone, Guard, GuardLostError, LaunchRefusedError
+from .limits import Limits
 
 LEAVE_LIMIT_SECONDS = 1.0
 """From `shutdown` to the kill, from the protocol's specification."""
 _EXIT_NOTICE_SECONDS = 1.0
 """A process that has closed its pipes by exiting is reported gone well within this time."""
 
-DEFAULT_LIMITS = {"RLIMIT_CORE": 0, "RLIMIT_NOFILE": 1024}
-"""Set between fork and exec; the names are those of the module `resource`."""
-
 WireSink: TypeAlias = Callable[[Literal["->", "<-"], bytes], None]
 """Takes each line to (->) and from (<-) the adapter, as it was written."""
 
 
 _Form = TypeVar("_Form")
-
-
-class TimeLimits(Struct, frozen=True):
-    """How long an answer may take: to `initialize`, and to each later call."""
-
-    startup_seconds: float = 30.0
-    call_seconds: float = 2.0
 
 
 class Session:
@@ -61,7 +51,7 @@ class Session:
         self,
         guard: Guard,
         command: Command,
-        limits: TimeLimits,
+        limits: Limits,
         cancel: CancelToken,
         on_wire: WireSink | None = None,
     ) -> None:
@@ -74,7 +64,7 @@ class Session:
         self._limits = limits
         self._on_wire = on_wire
         self._connection = Connection()
-        self._channel = Channel(guard.fileno(), cancel)
+        self._channel = Channel(guard.fileno(), cancel, limits.output_bytes)
         self._gone: Gone | None = None
         self.call_seconds = 0.0
         self._launch(command)
@@ -152,7 +142,7 @@ class Session:
 
     def _launch(self, command: Command) -> None:
         try:
-            self._guard.launch(command, self._channel.adapter_ends, DEFAULT_LIMITS)
+            self._guard.launch(command, self._channel.adapter_ends, self._limits)
         except LaunchRefusedError as refusal:
             self._channel.close()
             raise failures.not_launched(refusal, command) from None
@@ -211,21 +201,29 @@ class Session:
         limit_seconds: float,
     ) -> AdapterError:
         """Kills the tree, and tells what the outcome means for the pending call."""
+        has_ended = outcome is Wake.GONE or (self._may_be_ending(outcome) and self._ends_now())
+        remains = self._remains()
+        exceeded = remains.gone.exceeded
+        if outcome is Wake.TOO_MUCH_OUTPUT:
+            exceeded = Exceeded("output", self._channel.output_bytes, self._limits.output_bytes)
+        if exceeded is not None:
+            return failures.over_limit(method, exceeded, remains)
         if outcome is Wake.DEADLINE:
-            if method == "initialize":
-                return failures.never_initialized(limit_seconds, self._remains())
-            return failures.call_timed_out(method, limit_seconds, self._remains())
+            return failures.not_in_time(method, limit_seconds, remains)
         if isinstance(outcome, RemoteProtocolError):
-            if outcome.rule == "ended-in-mid-line":
-                self._ends_now()
-            return failures.malformed(outcome, self._remains())
+            return failures.malformed(outcome, remains, has_ended)
         if isinstance(outcome, Refusal):
-            self.kill()
             return failures.refused(method, outcome.error)
-        if outcome is Wake.GONE or self._ends_now():
-            return failures.crashed(method, self._remains())
+        if has_ended:
+            return failures.crashed(method, remains)
         pipe = "stdout" if isinstance(outcome, EndOfOutput) else "stdin"
-        return failures.closed_a_pipe(pipe, method, self._remains())
+        return failures.closed_a_pipe(pipe, method, remains)
+
+    def _may_be_ending(self, outcome: Event | Wake | RemoteProtocolError) -> bool:
+        is_mid_line = isinstance(outcome, RemoteProtocolError) and (
+            outcome.rule == "ended-in-mid-line"
+        )
+        return is_mid_line or isinstance(outcome, EndOfOutput) or outcome is Wake.STDIN_CLOSED
 
     def _ends_now(self) -> bool:
         """Whether a pipe was closed because the process is exiting."""
