@@ -4,17 +4,17 @@ import gc
 import os
 from collections.abc import Iterator
 
+import psutil
 import pytest
-
-from tests.driving import assert_nothing_is_left
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     """Fails a test that leaves a descriptor or a process behind."""
     gc.collect()
-    before = set(os.listdir("/proc/self/fd"))
+    descriptors = set(os.listdir("/proc/self/fd"))
+    processes = set(psutil.Process().children(recursive=True))
     yield
     gc.collect()
-    assert_nothing_is_left()
-    assert set(os.listdir("/proc/self/fd")) <= before
+    assert set(psutil.Process().children(recursive=True)) <= processes
+    assert set(os.listdir("/proc/self/fd")) <= descriptors

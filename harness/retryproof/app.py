@@ -3,7 +3,7 @@
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import anyio
@@ -30,7 +30,7 @@ from .reports.self_test import SelfTestReport, Trial, summarize
 from .reports.summary import Summary
 from .runner.conductor import Plan
 from .runner.suite import run_cases
-from .supervise.interruption import run_until_interrupted
+from .supervise.interruption import Work, run_until_interrupted
 from .supervise.launch import Launch, Sandbox, Surroundings, module, with_arguments
 from .supervise.limits import Limits
 from .supervise.session import WireSink
@@ -84,8 +84,7 @@ def drive(
     Raises:
         InvalidArgumentsError: the contract has no case of such a name.
     """
-    cases = choose_cases(bundle, request.cases)
-    return anyio.run(_drive, bundle, request, cases, sinks, on_wire)
+    return anyio.run(drive_until_interrupted, bundle, request, sinks, on_wire)
 
 
 def self_test(bundle: Bundle) -> SelfTestReport:
@@ -107,15 +106,20 @@ def self_test(bundle: Bundle) -> SelfTestReport:
     return summarize(bundle, trials, skipped)
 
 
-async def _drive(
+async def drive_until_interrupted(
     bundle: Bundle,
     request: RunRequest,
-    cases: dict[str, Case],
-    sinks: Sequence[Sink],
-    on_wire: WireSink | None,
+    sinks: Sequence[Sink] = (),
+    on_wire: WireSink | None = None,
+    until: Callable[[Work], Awaitable[str | None]] = run_until_interrupted,
 ) -> Report:
-    summary = Summary(bundle, request.evidence, _describe_platform())
+    """Drives the adapter through the cases; `until` says what may cut that short.
 
+    Raises:
+        InvalidArgumentsError: the contract has no case of such a name.
+    """
+    cases = choose_cases(bundle, request.cases)
+    summary = Summary(bundle, request.evidence, _describe_platform())
     every_sink: list[Sink] = [summary, *sinks]
 
     def emit(event: Event) -> None:
@@ -125,7 +129,7 @@ async def _drive(
     clock = RunClock()
     emit(_run_started(bundle, request, cases, clock))
     plan = Plan(bundle.reference, request.launch.command, request.limits)
-    interrupted_by = await run_until_interrupted(
+    interrupted_by = await until(
         partial(run_cases, plan, cases, emit, clock, request.keep_going, on_wire)
     )
     emit(RunEnded(clock.elapsed(), _measure_load(), interrupted_by))

@@ -79,6 +79,8 @@ def _cause_of_no_json(line: bytes) -> str:
         return "It is blank: write nothing between answers. " + _ONE_LINE_PER_ANSWER
     if text.startswith("\ufeff"):
         return "It begins with a byte-order mark: write UTF-8 without one."
+    if "\x00" in text:
+        return f"It holds NUL characters, as UTF-16 does: write UTF-8. {_ONE_LINE_PER_ANSWER}"
     if _has_two_objects(text):
         return f"Two answers stand on one line. {_ONE_LINE_PER_ANSWER}"
     if text in {"{", "["}:

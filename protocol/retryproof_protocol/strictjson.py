@@ -81,8 +81,8 @@ def _decoder(float_hook: Callable[[str], Any] | None) -> msgspec.json.Decoder[An
 
 def _is_whole(text: str, value: JSONValue) -> bool:
     """Whether `value` surely has every member of `text`: none was dropped as a repeat."""
-    if "\\" not in text:
-        # Without escapes, strings hold the same colons before and after.
+    if "\\u003" not in text:
+        # No colon was escaped, so strings hold the same ones before and after.
         return text.count(":") == msgspec.json.encode(value).count(b":")
     # As many colons as members. More: strings may hold them.
     return text.count(":") == _count_members(value)

@@ -4,31 +4,33 @@ Source: the rows `attempts[]` of the table "Input", retryfuse contract, version 
 """
 
 from collections.abc import Sequence
-from decimal import Decimal
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
-from .numerals import LARGEST_NUMBER, exact_sum, shown
+from .numerals import Number, exact_sum
 
 MAX_ATTEMPTS = 10_000
 DEFAULT_COST_UNITS = 1
 
 _SURE_UNITS = 2**30
-_UNITS_TYPES = frozenset({int, float, Decimal})
 
 Outcome: TypeAlias = Literal["success", "failure", "timeout", "unknown"]
 Phase: TypeAlias = Literal["pre_write", "post_write", "unknown"]
 Kind: TypeAlias = tuple[Outcome, Phase]
 """All of a single attempt that the decision table looks at."""
 
-_GivenKind: TypeAlias = tuple[Outcome | UnsetType, Phase | UnsetType]
+KINDS: tuple[Kind, ...] = tuple(product(get_args(Outcome), get_args(Phase)))
 
-KINDS: frozenset[Kind] = frozenset(product(get_args(Outcome), get_args(Phase)))
+# A bit for each kind: a set of kinds that is quick to build and to look up.
+_BIT_OF = {
+    given: 1 << KINDS.index((given[0] or "unknown", given[1] or "unknown"))
+    for given in product((*get_args(Outcome), UNSET), (*get_args(Phase), UNSET))
+}
 
 if TYPE_CHECKING:
-    Units: TypeAlias = int | float | Decimal
+    Units: TypeAlias = Number
     """A cost. A float means the decimal number that it prints as: 0.1 is a tenth."""
 else:
     # msgspec would lose digits to a double, or take a string for a Decimal.
@@ -37,6 +39,13 @@ else:
 
 class Part(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, gc=False):
     """A part of the input: immutable, its members in camelCase and no other."""
+
+    def check(self) -> None:
+        """Looks at what the constructor has not looked at.
+
+        Raises:
+            ValueError: a member is not as its description says.
+        """
 
 
 class Attempt(Part, frozen=True):
@@ -53,19 +62,22 @@ class Attempt(Part, frozen=True):
     phase: Phase | UnsetType = UNSET
     cost_units: Units | UnsetType = UNSET
 
+    def check(self) -> None:  # noqa: D102
+        sum_up((self,))
+
 
 class Tally(Struct, frozen=True, gc=False):
     """The attempts, summed up.
 
     Attributes:
-        kinds: each kind that there is at least one of.
+        kind_bits: for each kind that there is at least one of, its bit; see `kinds_of`.
         failure_streak: how many there are after the last success.
         spent_units: what they cost together, exactly, in the form in which to show it.
     """
 
-    kinds: frozenset[Kind]
+    kind_bits: int
     failure_streak: int
-    spent_units: int | Decimal
+    spent_units: Number
 
 
 def sum_up(attempts: Sequence[Attempt]) -> Tally:
@@ -78,41 +90,28 @@ def sum_up(attempts: Sequence[Attempt]) -> Tally:
         return _NO_ATTEMPTS
     if len(attempts) > MAX_ATTEMPTS:
         raise ValueError(f"there may be at most {MAX_ATTEMPTS:,} attempts")
-    kinds: set[_GivenKind] = set()
-    streak = whole_units = 0
+    kind_bits = streak = whole_units = 0
     other_units: list[Units] = []
     for attempt in attempts:
         outcome, cost = attempt.outcome, attempt.cost_units
-        kinds.add((outcome, attempt.phase))
+        try:
+            kind_bits |= _BIT_OF[outcome, attempt.phase]
+        except KeyError as error:
+            raise ValueError(f"no attempt has the outcome and phase {error}") from None
         streak = 0 if outcome == "success" else streak + 1
         if type(cost) is int and 0 <= cost < _SURE_UNITS:
             whole_units += cost
         elif cost is UNSET:
             whole_units += DEFAULT_COST_UNITS
         else:
-            other_units.append(_checked_units(cost))
-    spent = shown(exact_sum((whole_units, *other_units))) if other_units else whole_units
-    return Tally(_filled_in(kinds), streak, spent)
+            other_units.append(cost)
+    spent = exact_sum(whole_units, other_units) if other_units else whole_units
+    return Tally(kind_bits, streak, spent)
 
 
-_NO_ATTEMPTS = Tally(frozenset(), 0, 0)
+def kinds_of(kind_bits: int) -> frozenset[Kind]:
+    """The kinds that a tally counts."""
+    return frozenset(kind for kind in KINDS if kind_bits & _BIT_OF[kind])
 
 
-def is_units(number: Any) -> bool:
-    """Whether this is a finite number from 0 to count cost with."""
-    return type(number) in _UNITS_TYPES and bool(0 <= number <= LARGEST_NUMBER)
-
-
-def _checked_units(cost: Units) -> Units:
-    if not is_units(cost):
-        raise ValueError("cost_units must be a finite number from 0")
-    return cost
-
-
-def _filled_in(given: set[_GivenKind]) -> frozenset[Kind]:
-    kinds = frozenset(given)
-    if not kinds <= KINDS:
-        kinds = frozenset([(outcome or "unknown", phase or "unknown") for outcome, phase in given])
-    if not kinds <= KINDS:
-        raise ValueError(f"no attempt is like {set(kinds - KINDS).pop()}")
-    return cast("frozenset[Kind]", kinds)
+_NO_ATTEMPTS = Tally(0, 0, 0)

@@ -5,9 +5,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from .attempts import Kind, Tally, sum_up
+from .attempts import kinds_of, sum_up
 from .facts import Comparison, Facts
-from .numerals import shown
+from .numerals import Number, at_least, shown
 from .report import STATUS_OF, Circuit, Decision, Reason, Report, Status
 from .request import (
     DEFAULT_BUDGET_UNITS,
@@ -26,7 +26,6 @@ _GivenRecord: TypeAlias = tuple[
     RecordStatus | UnsetType | None, bool | Literal["unknown"] | UnsetType, Comparison
 ]
 _NO_RECORD: _GivenRecord = (None, UNSET, "neither")
-_DEFAULT_POLICY = Policy()
 
 
 class Verdict(Struct, frozen=True):
@@ -48,20 +47,20 @@ def evaluate(request: Request) -> Report:
         ValueError: there are too many attempts, one of them has a member that its type does not
             allow, or the body has no fingerprint.
     """
-    tally, fingerprint = sum_up(request.attempts or ()), request.operation.fingerprint()
-    circuit = _circuit(tally, request.policy or _DEFAULT_POLICY)
-    verdict = _look_up(
-        tally.kinds,
-        circuit.failure_streak >= circuit.failure_threshold,
-        circuit.spent_units >= circuit.budget_units,
-        _given_record(request.prior_record, fingerprint),
-    )
+    attempts = request.attempts or ()
+    tally, fingerprint = sum_up(attempts), request.operation.fingerprint()
+    streak, spent = tally.failure_streak, tally.spent_units
+    threshold, budget = _limits(request.policy)
+    streak_reached, budget_reached = streak >= threshold, at_least(spent, budget)
+    is_open = bool(attempts) and (streak_reached or budget_reached)
+    record = _given_record(request.prior_record, fingerprint)
+    verdict = _look_up(tally.kind_bits, streak_reached, budget_reached, record)
     return Report(
         decision=verdict.decision,
         status=verdict.status,
         reasons=verdict.reasons,
         fingerprint=fingerprint,
-        circuit=circuit,
+        circuit=Circuit(streak, threshold, spent, budget, is_open),
         advice=verdict.advice,
     )
 
@@ -79,14 +78,14 @@ def _reason(row: Row, grounds: tuple[Ground, ...]) -> Reason:
     return Reason(row.code, " ".join(ground.message for ground in grounds))
 
 
-def _circuit(tally: Tally, policy: Policy) -> Circuit:
+def _limits(policy: Policy | UnsetType) -> tuple[int, Number]:
+    if policy is UNSET:
+        return DEFAULT_FAILURE_THRESHOLD, DEFAULT_BUDGET_UNITS
     threshold, budget = policy.failure_threshold, policy.budget_units
-    threshold = DEFAULT_FAILURE_THRESHOLD if threshold is UNSET else threshold
-    budget = DEFAULT_BUDGET_UNITS if budget is UNSET else shown(budget)
-    # As shown, a sum beyond every double is cut, but it still reaches each possible budget.
-    streak, spent = tally.failure_streak, tally.spent_units
-    is_open = bool(tally.kinds) and (streak >= threshold or spent >= budget)
-    return Circuit(streak, threshold, spent, budget, is_open)
+    return (
+        DEFAULT_FAILURE_THRESHOLD if threshold is UNSET else threshold,
+        DEFAULT_BUDGET_UNITS if budget is UNSET else shown(budget),
+    )
 
 
 def _given_record(record: PriorRecord | UnsetType | None, fingerprint: str | None) -> _GivenRecord:
@@ -105,14 +104,14 @@ def _compare(recorded: str | UnsetType, fingerprint: str | None) -> Comparison:
 
 @lru_cache(maxsize=_REMEMBERED_VERDICTS)
 def _look_up(
-    kinds: frozenset[Kind], streak_reached: bool, budget_reached: bool, record: _GivenRecord
+    kind_bits: int, streak_reached: bool, budget_reached: bool, record: _GivenRecord
 ) -> Verdict:
     status, committed, comparison = record
     facts = Facts(
         "uncertain" if status is UNSET else status or "none",
         "unknown" if committed is UNSET else committed,
         comparison,
-        kinds,
+        kinds_of(kind_bits),
         streak_reached,
         budget_reached,
     )

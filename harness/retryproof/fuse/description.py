@@ -16,7 +16,7 @@ def problem_at(path: str, message: str) -> Problem:
     """The problem, its place safe to show: names in it may be anything, of any length."""
     if len(path) > _SHOWN_PATH_CHARACTERS:
         path = f"{path[:_SHOWN_PATH_CHARACTERS]}..."
-    return Problem(escape_controls(path), message)
+    return Problem(path if path.isprintable() else escape_controls(path), message)
 
 
 def describe(value: Any) -> str:
@@ -39,4 +39,5 @@ def describe_length(value: Any) -> str:
 
 def _shorten(text: str) -> str:
     ellipsis = "..." if len(text) > _SHOWN_CHARACTERS else ""
-    return escape_controls(text[:_SHOWN_CHARACTERS]) + ellipsis
+    start = text[:_SHOWN_CHARACTERS]
+    return (start if start.isprintable() else escape_controls(start)) + ellipsis

@@ -5,8 +5,9 @@ canonical form writes numbers as doubles, so a number that a double would change
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import rfc8785
@@ -21,15 +22,28 @@ MAX_BODY_DEPTH = 98
 _MAX_SAFE_INTEGER = 2**53 - 1
 _CHANGED = "is a number that a double would change: write it as a string."
 
-# Most bodies: no fractions, not deep. msgspec writes them as RFC 8785 has it, but far faster.
-_Scalar = Annotated[int, Meta(ge=-_MAX_SAFE_INTEGER, le=_MAX_SAFE_INTEGER)] | str | bool | None
-_Plain1 = _Scalar | list[_Scalar] | dict[str, _Scalar]
-_Plain2 = _Scalar | list[_Plain1] | dict[str, _Plain1]
-_Plain3 = _Scalar | list[_Plain2] | dict[str, _Plain2]
+_PLAIN_FRACTION = 1e15
+_Scalar: TypeAlias = (
+    Annotated[int, Meta(ge=-_MAX_SAFE_INTEGER, le=_MAX_SAFE_INTEGER)]
+    | Annotated[float, Meta(gt=-_PLAIN_FRACTION, lt=_PLAIN_FRACTION)]
+    | str
+    | bool
+    | None
+)
+_Plain1: TypeAlias = _Scalar | list[_Scalar] | dict[str, _Scalar]
+_Plain2: TypeAlias = _Scalar | list[_Plain1] | dict[str, _Plain1]
+_Plain3: TypeAlias = _Scalar | list[_Plain2] | dict[str, _Plain2]
+_Plain4: TypeAlias = _Scalar | list[_Plain3] | dict[str, _Plain3]
+_Plain5: TypeAlias = _Scalar | list[_Plain4] | dict[str, _Plain4]
+
+_WRITTEN_OTHERWISE = re.compile(rb"(?:^|[:,\[])-?[0-9.]+(?:\.0(?![0-9])|e-)")
+"""Where a number is 1.0 or 1e-6 for msgspec, RFC 8785 has 1 and 0.000001."""
+_SORTED_OTHERWISE = re.compile(rb"[\xf0-\xf4]")
+"""The first byte of a character that takes two units of UTF-16."""
 
 
 class _PlainBody(Struct, array_like=True):
-    value: _Scalar | list[_Plain3] | dict[str, _Plain3]
+    value: _Scalar | list[_Plain5] | dict[str, _Plain5]
 
 
 class BodyError(ValueError):
@@ -57,13 +71,9 @@ def canonical_form(body: Any) -> bytes:
     Raises:
         BodyError: as `fingerprint_of`.
     """
-    try:
-        encoded = msgspec.json.encode(msgspec.convert((body,), _PlainBody).value, order="sorted")
-        # Beyond ASCII, RFC 8785 sorts by UTF-16 units and msgspec by bytes.
-        if encoded.isascii():
-            return encoded
-    except (msgspec.ValidationError, UnicodeEncodeError):
-        pass  # Not plain, or not JSON: it takes a closer look to tell which.
+    written = _write_plainly(body)
+    if written is not None:
+        return written
     for path, problem in body_problems(body, ""):
         raise BodyError(path, problem)
     return rfc8785.dumps(_with_doubles(body))
@@ -87,6 +97,22 @@ def body_problems(
             yield path, "has a member whose name is not a string of Unicode characters."
     elif problem := _scalar_problem(body):
         yield path, problem
+
+
+def _write_plainly(body: Any) -> bytes | None:
+    """What msgspec writes, if it is as RFC 8785 has it: some ten times as fast as rfc8785.
+
+    It is, unless a body is nested deeply, or has numbers that the two write differently, or has
+    characters that the two may sort differently: by bytes, or by UTF-16 units.
+    """
+    try:
+        plain = msgspec.convert((body,), _PlainBody).value
+        written = msgspec.json.encode(plain, order="sorted")
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        return None
+    if (b".0" in written or b"e-" in written) and _WRITTEN_OTHERWISE.search(written):
+        return None
+    return written if written.isascii() or not _SORTED_OTHERWISE.search(written) else None
 
 
 def _children(

@@ -5,10 +5,10 @@ A number "survives" a double if the shortest way to write that double is the num
 stands for the decimal number that it prints as.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
-from functools import lru_cache, reduce
-from typing import Any, TypeAlias, cast
+from functools import reduce
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -20,16 +20,17 @@ LARGEST_NUMBER = 1.7976931348623157e308
 MAX_NUMERAL_CHARACTERS = 1000
 """A longer numeral than that measures nothing; without a limit, sums would grow with them."""
 
-_ZERO = Decimal(0)
 _LARGEST = Decimal(repr(LARGEST_NUMBER))
-_SURE_CHARACTERS = 16
-"""A point and 15 digits: as many as every double keeps, within the range that follows."""
-_SURE_SMALLEST, _SURE_LARGEST = 1e-290, 1e290
+_NUMBER_TYPES = frozenset({int, float, Decimal})
 _PLAIN_LIMIT = 10**21
 """From here on integers are shown with an exponent, as JavaScript does."""
 
-_REMEMBERED_NUMBERS = 4096
-"""The same costs and sums come again and again, and are slow to make of digits."""
+# Every double keeps 15 digits, within this range: the number that it prints as has no more.
+_SURE_CHARACTERS = 16
+_SURE_INTEGER = 10**15
+_SURE_SMALLEST, _SURE_LARGEST = 1e-290, 1e290
+_MILLION = 10**6
+_FEW = 1e9
 
 # Room for the sum of any numbers that may be read; a digit too many would be an error, not lost.
 _EXACT = Context(prec=10_000, traps=[Inexact, InvalidOperation])
@@ -66,33 +67,60 @@ def double_of(integer: int) -> float | None:
     return double if Decimal(repr(double)) == integer else None
 
 
-@lru_cache(maxsize=_REMEMBERED_NUMBERS, typed=True)
 def exact(number: Number) -> int | Decimal:
     """The number that is meant, in a type that computes exactly."""
     return Decimal(repr(number)) if isinstance(number, float) else number
 
 
-def exact_sum(numbers: Iterable[Number]) -> int | Decimal:
-    """The sum, with no rounding anywhere: ten times 0.1 is 1.
+def is_amount(number: Any) -> bool:
+    """Whether this is a finite number from 0."""
+    return type(number) in _NUMBER_TYPES and 0 <= number <= LARGEST_NUMBER
+
+
+def exact_sum(whole: int, amounts: Sequence[Number]) -> Number:
+    """The sum, with no rounding anywhere: ten times 0.1 is 1. In the form of `shown`.
 
     Raises:
-        ArithmeticError: it would need more than 10,000 digits.
+        ValueError: one of the amounts is not a finite number from 0.
     """
-    return reduce(_EXACT.add, map(exact, numbers), _ZERO)
+    millionths = whole * _MILLION
+    for amount in amounts:
+        if type(amount) is not float or not 0 <= amount < _FEW:
+            return _exact_sum_of_any(whole, amounts)
+        scaled = round(amount * _MILLION)
+        if scaled / _MILLION != amount:
+            return _exact_sum_of_any(whole, amounts)
+        millionths += scaled
+    if millionths >= _SURE_INTEGER:
+        return _exact_sum_of_any(whole, amounts)
+    return millionths / _MILLION if millionths % _MILLION else millionths // _MILLION
 
 
-@lru_cache(maxsize=_REMEMBERED_NUMBERS, typed=True)
-def shown(number: Number) -> int | Decimal:
-    """The same number in the form in which to show it: an integer as one, no trailing zeros.
+def shown(number: Number) -> Number:
+    """The same number in the form in which to show it.
 
-    A sum beyond every double is shown as the largest one, so that each reader of JSON can
-    read it.
+    An int if it is one that is not too long, else a float if that keeps it, else a Decimal. A
+    sum beyond every double is shown as the largest one, so that each reader of JSON can read it.
     """
-    value = exact(number)
-    if value < _PLAIN_LIMIT:
-        integer = int(value)
-        return integer if integer == value else _EXACT.normalize(cast("Decimal", value))
-    return _EXACT.normalize(min(Decimal(value), _LARGEST))
+    if type(number) is int and number < _PLAIN_LIMIT:
+        return number
+    value = min(Decimal(exact(number)), _LARGEST)
+    if value < _PLAIN_LIMIT and value == value.to_integral_value():
+        return int(value)
+    double = float(value)
+    return double if exact(double) == value else _EXACT.normalize(value)
+
+
+def at_least(number: Number, limit: Number) -> bool:
+    """Whether a number, as shown, reaches a limit, as shown.
+
+    A sum beyond every double is shown cut, but it still reaches each possible limit.
+    """
+    # Floats compare as the numbers do that they print as. A Decimal would be compared with what
+    # the float is in binary.
+    if isinstance(number, Decimal) or isinstance(limit, Decimal):
+        return exact(number) >= exact(limit)
+    return number >= limit
 
 
 def as_number(value: Any) -> int | Decimal | None:
@@ -110,6 +138,12 @@ def as_integer(value: Any) -> int | None:
     if isinstance(number, Decimal):
         return int(number) if number == number.to_integral_value() else None
     return number
+
+
+def _exact_sum_of_any(whole: int, amounts: Sequence[Number]) -> Number:
+    if not all(map(is_amount, amounts)):
+        raise ValueError("an amount must be a finite number from 0")
+    return shown(reduce(_EXACT.add, map(exact, amounts), Decimal(whole)))
 
 
 def _survives(text: str, value: float) -> bool:

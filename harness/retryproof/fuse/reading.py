@@ -17,9 +17,9 @@ from .request import Request
 
 MAX_INPUT_BYTES = 16 * 1024 * 1024
 
-_DECODER = msgspec.json.Decoder(Request, float_hook=read_number)
+_decode_quickly = msgspec.json.Decoder(Request, float_hook=read_number).decode
+_encode_again = msgspec.json.Encoder().encode
 _ESCAPED_COLON = b"\\u003"
-_ENCODER = msgspec.json.Encoder()
 
 
 def evaluate_json(data: bytes) -> Answer:
@@ -39,7 +39,7 @@ def read_request(data: bytes) -> Request | Unverified:
     quickly_read = read_quickly(data)
     if quickly_read is not None:
         with suppress(ValueError):
-            evaluate(quickly_read)
+            quickly_read.check()
             return quickly_read
     return read_closely(data)
 
@@ -53,8 +53,8 @@ def read_quickly(data: bytes) -> Request | None:
     if len(data) > MAX_INPUT_BYTES:
         return None
     try:
-        request = _DECODER.decode(data)
-        is_whole = _ENCODER.encode(request).count(b":") == data.count(b":")
+        request = _decode_quickly(data)
+        is_whole = _encode_again(request).count(b":") == data.count(b":")
     except (msgspec.DecodeError, RecursionError):
         return None
     # As many colons when encoded again: msgspec dropped no member, as it does with a repeated
@@ -71,9 +71,7 @@ def read_closely(data: bytes) -> Request | Unverified:
     except StrictJSONError as error:
         return _refusal(error.path, f"{error.problem}.")
     examination = examine(value)
-    if examination.problems:
-        return Unverified(errors=examination.problems)
-    return msgspec.convert(examination.value, Request)
+    return examination.request or Unverified(errors=examination.problems)
 
 
 def _refusal(path: str, message: str) -> Unverified:

@@ -3,14 +3,14 @@
 Source: the sections "Report" and "Command line" of the retryfuse contract, version 1.
 """
 
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from .numerals import Number
 from .request import CONTRACT_VERSION
 
 Decision: TypeAlias = Literal[
@@ -34,7 +34,6 @@ EXIT_STATUS_OF: Mapping[AnyStatus, int] = MappingProxyType(
 )
 """A process's exit status. 2 never means anything but a detected unsafe condition."""
 
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
 _BEST_TO_WORST: tuple[AnyStatus, ...] = ("pass", "unknown", "fail", "unverified")
 
 
@@ -63,8 +62,8 @@ class Circuit(_Part, frozen=True):
 
     failure_streak: int
     failure_threshold: int
-    spent_units: int | Decimal
-    budget_units: int | Decimal
+    spent_units: Number
+    budget_units: Number
     open: bool
 
 
@@ -108,10 +107,8 @@ class Unverified(_Part, frozen=True, kw_only=True):
 
 Answer: TypeAlias = Report | Unverified
 
-
-def encode(answer: Answer) -> bytes:
-    """The answer as one line of JSON, without the line's end; numbers with all their digits."""
-    return _ENCODER.encode(answer)
+encode: Callable[[Answer], bytes] = msgspec.json.Encoder(decimal_format="number").encode
+"""The answer as one line of JSON, without the line's end; numbers with all their digits."""
 
 
 def exit_status_of(answer: Answer) -> int:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr
 
-from .attempts import MAX_ATTEMPTS, Attempt, Part, Units, is_units
+from .attempts import MAX_ATTEMPTS, Attempt, Part, Units, sum_up
 from .fingerprint import fingerprint_of
-from .numerals import LARGEST_NUMBER
+from .numerals import LARGEST_NUMBER, is_amount
 
 CONTRACT_VERSION: Literal[1] = 1
 MAX_KEY_CHARACTERS = 255
@@ -53,6 +53,9 @@ class Operation(Part, frozen=True):
             _normalize_hash(self, self.request_hash)
             if self.body is not UNSET and self.request_hash != fingerprint_of(self.body):
                 raise ValueError("request_hash is not the fingerprint of body")
+
+    def check(self) -> None:  # noqa: D102
+        self.fingerprint()
 
     def fingerprint(self) -> str | None:
         """What stands for the request, 64 hex digits in lower case; None if it is not known.
@@ -105,7 +108,7 @@ class Policy(Part, frozen=True):
         threshold, budget = self.failure_threshold, self.budget_units
         if threshold is not UNSET and not 1 <= threshold <= LARGEST_NUMBER:
             raise ValueError("failure_threshold must be an integer from 1")
-        if budget is not UNSET and not is_units(budget):
+        if budget is not UNSET and not is_amount(budget):
             raise ValueError("budget_units must be a finite number from 0")
 
 
@@ -125,6 +128,10 @@ class Request(Part, frozen=True):
     attempts: Annotated[tuple[Attempt, ...], Meta(max_length=MAX_ATTEMPTS)] | UnsetType = UNSET
     prior_record: PriorRecord | UnsetType | None = UNSET
     policy: Policy | UnsetType = UNSET
+
+    def check(self) -> None:  # noqa: D102
+        self.operation.check()
+        sum_up(self.attempts or ())
 
 
 def normalized_hash(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from retryproof_protocol.errors import RemoteProtocolError
 from retryproof_protocol.messages import PROTOCOL_VERSION, ErrorObject, Method
 from retryproof_protocol.quoting import escape_controls, quote_start
+from retryproof_protocol.strictjson import StrictJSONError, decode
 
 from ..errors import (
     AdapterCrashError,
@@ -25,6 +26,10 @@ from .guard import Command, Exceeded, Gone, LaunchRefusedError
 _SHOWN_STDERR_LINES = 3
 _SHOWN_LINE_CHARACTERS = 200
 _SHOWN_STRAYS = 5
+_SIGNS_OF_NO_MORE_FILES = (b"Too many open files", b"EMFILE")
+_LET_IT_EXEC = (
+    " If the command is a wrapper (a shell script, npm), let it exec the adapter or wait for it."
+)
 _SHOWN_MESSAGE_CHARACTERS = 500
 
 
@@ -42,12 +47,20 @@ def not_in_time(
     """No whole answer at the deadline; for `initialize` that is a failed launch."""
     if method == "initialize":
         return _never_initialized(limit_seconds, remains)
+    advice = (
+        "Look for an endless loop, a lock, or a request to a service that does not answer; "
+        "and see that stdout is flushed after each answer."
+    )
+    if _is_whole_answer(remains.unfinished_line):
+        advice = (
+            "The answer was there, without the end of its line: write \\n after each answer, and "
+            "flush."
+        )
     return CallTimeoutError(
         f"No answer to `{method}` within {limit_seconds:g} s: the adapter was killed"
         f"{_with_its_strays(remains.gone)}. Whether this call took effect is unknown."
         f"{_partial_answer(remains)}{_last_words(remains)}",
-        "Look for an endless loop, a lock, or a request to a service that does not answer; "
-        "and see that stdout is flushed after each answer.",
+        advice,
     )
 
 
@@ -58,6 +71,15 @@ def _never_initialized(limit_seconds: float, remains: Remains) -> LaunchError:
         f"{_partial_answer(remains)}{_last_words(remains)}",
         "Check that it reads requests from stdin and flushes stdout after each answer; if it "
         "only starts slowly, give it more time with --startup-timeout.",
+    )
+
+
+def flushed_too_late(limit_seconds: float) -> LaunchError:
+    """The answer to `initialize` was in a buffer all the time."""
+    return LaunchError(
+        f"The adapter answered `initialize` only when its stdin was closed, after "
+        f"{limit_seconds:g} s of silence.",
+        "Its answers wait in a buffer: flush stdout after each line.",
     )
 
 
@@ -73,7 +95,9 @@ def crashed(method: Method, remains: Remains) -> AdapterCrashError | LaunchError
         )
     status = remains.gone.status
     advice = "Its stderr says more, if it wrote anything."
-    if status == 0:
+    if any(sign in remains.stderr_tail for sign in _SIGNS_OF_NO_MORE_FILES):
+        advice = "It may open more files at a time with --max-open-files."
+    elif status == 0:
         advice = "An adapter goes on answering until it is told `shutdown` or its stdin ends."
     return AdapterCrashError(
         f"The adapter {describe_exit(remains.gone)} while `{method}` was pending."
@@ -175,9 +199,8 @@ def left_badly(gone: Gone) -> tuple[str, ...]:
     if gone.status is None or gone.status != 0:
         warnings.append(f"After `shutdown` the adapter {describe_exit(gone)}.")
     if gone.strays:
-        warnings.append(
-            f"After `shutdown` the adapter left processes behind.{_strays_sentence(gone)}"
-        )
+        sentence = "After `shutdown` the adapter left processes behind."
+        warnings.append(sentence + _strays_sentence(gone) + _LET_IT_EXEC)
     return tuple(warnings)
 
 
@@ -249,6 +272,13 @@ def _stray_names(gone: Gone) -> str:
     ]
     more = ", ..." if len(names) > _SHOWN_STRAYS else ""
     return ", ".join(names[:_SHOWN_STRAYS]) + more
+
+
+def _is_whole_answer(unfinished_line: bytes) -> bool:
+    try:
+        return isinstance(decode(unfinished_line), dict)
+    except StrictJSONError:
+        return False
 
 
 def _partial_answer(remains: Remains) -> str:

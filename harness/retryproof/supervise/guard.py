@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,6 +92,8 @@ class Guard:
     """One guard process, for one adapter at a time. Used by one thread at a time."""
 
     _living: ClassVar[set[int]] = set()
+    _birth: ClassVar[threading.Lock] = threading.Lock()
+    """Held while a guard is started but not yet known as one, or what is none is killed."""
 
     def __init__(self, wanted: Containment = "guard") -> None:
         become_subreaper()
@@ -170,7 +173,7 @@ class Guard:
         kind = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
         self._control, theirs = socket.socketpair(socket.AF_UNIX, kind)
         arguments = (str(theirs.fileno()), self._wanted)
-        with theirs:
+        with theirs, Guard._birth:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _START_GUARD, *arguments],
                 stdin=subprocess.DEVNULL,
@@ -178,7 +181,7 @@ class Guard:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        Guard._living.add(self._process.pid)
+            Guard._living.add(self._process.pid)
         self._born_at = descendants.birth_of(self._process.pid)
 
     def _reap_process(self) -> None:
@@ -197,7 +200,8 @@ class Guard:
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
         Guard._living.discard(self._process.pid)
-        killed = descendants.clear_orphans(frozenset(Guard._living), self._born_at)
+        with Guard._birth:
+            killed = descendants.clear_orphans(frozenset(Guard._living), self._born_at)
         self._start_process()
         strays = [stray for stray in killed if stray.process.pid != root_pid]
         return _with_strays(Gone(clear_seconds=time.monotonic() - started, guard_lost=True), strays)

@@ -2,11 +2,19 @@
 
 import signal
 from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 import anyio
 
+Work: TypeAlias = Callable[[], Awaitable[None]]
 
-async def run_until_interrupted(work: Callable[[], Awaitable[None]]) -> str | None:
+
+async def run_to_the_end(work: Work) -> None:
+    """Runs the work with nothing to interrupt it but a cancellation from outside."""
+    await work()
+
+
+async def run_until_interrupted(work: Work) -> str | None:
     """Runs the work; the name of the signal that cancelled it, or None if it came to its end.
 
     Further signals are swallowed while the work cleans up, which takes a bounded time.

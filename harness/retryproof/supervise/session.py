@@ -36,6 +36,8 @@ _EXIT_NOTICE_SECONDS = 1.0
 WireSink: TypeAlias = Callable[[Literal["->", "<-"], bytes], None]
 """Takes each line to (->) and from (<-) the adapter, as it was written."""
 
+_LAST_FLUSH_SECONDS = 0.5
+"""A program that leaves at the end of its input flushes its buffers well within this time."""
 
 _Form = TypeVar("_Form")
 
@@ -201,6 +203,9 @@ class Session:
         limit_seconds: float,
     ) -> AdapterError:
         """Kills the tree, and tells what the outcome means for the pending call."""
+        if method == "initialize" and outcome is Wake.DEADLINE and self._answers_at_last():
+            self.kill()
+            return failures.flushed_too_late(limit_seconds)
         has_ended = outcome is Wake.GONE or (self._may_be_ending(outcome) and self._ends_now())
         remains = self._remains()
         exceeded = remains.gone.exceeded
@@ -224,6 +229,11 @@ class Session:
             outcome.rule == "ended-in-mid-line"
         )
         return is_mid_line or isinstance(outcome, EndOfOutput) or outcome is Wake.STDIN_CLOSED
+
+    def _answers_at_last(self) -> bool:
+        """Whether an answer comes once stdin is closed: it was in a buffer all the time."""
+        self._channel.end_stdin()
+        return isinstance(self._converse(time.monotonic() + _LAST_FLUSH_SECONDS), Result)
 
     def _ends_now(self) -> bool:
         """Whether a pipe was closed because the process is exiting."""
