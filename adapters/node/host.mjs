@@ -11,11 +11,13 @@
 
 import { closeSync, openSync, realpathSync, writeSync } from "node:fs";
 import { basename, extname, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const PROTOCOL_VERSION = 1;
+const MAX_LINE_BYTES = 1024 * 1024;
 const ADAPTER_FAILED = -32000;
+const PARSE_ERROR = -32700;
+const INVALID_REQUEST = -32600;
 const METHOD_NOT_FOUND = -32601;
 // An adapter that watches its signal should give up before the runner kills it.
 const ABORT_MARGIN_MS = 50;
@@ -23,6 +25,14 @@ const ABORT_MARGIN_MS = 50;
 /** Answers requests until `shutdown` or the end of stdin; then the process exits. */
 export async function serve(adapter, { name, capabilities = {} }) {
   await answerRequests(new Host(adapter, name, capabilities), takeOverStdout());
+}
+
+/** The line is no request that can be served. */
+class Refusal extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
 }
 
 class Host {
@@ -54,7 +64,7 @@ class Host {
       case "shutdown":
         return null;
       default:
-        throw Object.assign(new Error(`no such method: ${method}`), { code: METHOD_NOT_FOUND });
+        throw new Refusal(METHOD_NOT_FOUND, `no such method: ${method}`);
     }
   }
 
@@ -74,23 +84,62 @@ const scheduleReal = globalThis.setTimeout;
 const cancelReal = globalThis.clearTimeout;
 
 async function answerRequests(host, answers) {
-  for await (const line of createInterface({ input: process.stdin })) {
-    const { id, method, params } = JSON.parse(line);
-    writeWhole(answers, `${await response(host, id, method, params)}\n`);
+  for await (const line of linesOf(process.stdin)) {
+    const { method, response } = await respond(host, line);
+    writeWhole(answers, `${JSON.stringify(response)}\n`);
     if (method === "shutdown") break;
   }
   process.exit(0);
 }
 
-async function response(host, id, method, params) {
-  try {
-    const result = (await host.answer(method, params)) ?? null;
-    return JSON.stringify({ jsonrpc: "2.0", id, result });
-  } catch (error) {
-    console.error(error);
-    const code = error?.code === METHOD_NOT_FOUND ? METHOD_NOT_FOUND : ADAPTER_FAILED;
-    return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: String(error) } });
+/** Whole lines, each cut where it is too long; what the end of input cuts off is none. */
+async function* linesOf(stream) {
+  let line = Buffer.alloc(0);
+  for await (let bytes of stream) {
+    for (let end; (end = bytes.indexOf("\n")) >= 0; bytes = bytes.subarray(end + 1)) {
+      yield Buffer.concat([line, bytes.subarray(0, end)]);
+      line = Buffer.alloc(0);
+    }
+    line = Buffer.concat([line, bytes]).subarray(0, MAX_LINE_BYTES + 2);
   }
+}
+
+async function respond(host, line) {
+  let method;
+  let id = null;
+  try {
+    const request = parse(line);
+    ({ method, id = null } = request);
+    const result = (await host.answer(method, request.params)) ?? null;
+    // What can't be written as JSON is the adapter's failure, to be answered as one.
+    JSON.stringify(result);
+    return { method, response: { jsonrpc: "2.0", id, result } };
+  } catch (error) {
+    if (error instanceof Refusal) {
+      const { code, message } = error;
+      return { method, response: { jsonrpc: "2.0", id, error: { code, message } } };
+    }
+    console.error(error);
+    const failure = { code: ADAPTER_FAILED, message: String(error) };
+    return { method, response: { jsonrpc: "2.0", id, error: failure } };
+  }
+}
+
+function parse(line) {
+  const text = line.toString().replace(/\r$/, "");
+  if (Buffer.byteLength(text) > MAX_LINE_BYTES) {
+    throw new Refusal(INVALID_REQUEST, "the request line is longer than 1 MiB");
+  }
+  let request;
+  try {
+    request = JSON.parse(text);
+  } catch {
+    throw new Refusal(PARSE_ERROR, "the request line is not JSON");
+  }
+  if (typeof request?.method !== "string") {
+    throw new Refusal(INVALID_REQUEST, "the request has no method");
+  }
+  return request;
 }
 
 /**

@@ -21,10 +21,21 @@ import time
 import traceback
 
 PROTOCOL_VERSION = 1
+MAX_LINE_BYTES = 1024 * 1024
 ADAPTER_FAILED = -32000
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 # An adapter that watches its signal should give up before the runner kills it.
 ABORT_MARGIN_SECONDS = 0.05
+
+
+class RefusedError(Exception):
+    """The line is no request that can be served."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
 
 
 class AbortedError(Exception):
@@ -81,7 +92,7 @@ class Adapter:
             return self._finish(self._step(params, signal=signal))
         if method == "shutdown":
             return None
-        raise LookupError("no such method: " + method)
+        raise RefusedError(METHOD_NOT_FOUND, "no such method: " + method)
 
     def _finish(self, outcome):
         if inspect.isawaitable(outcome):
@@ -96,31 +107,58 @@ def serve(reset, step, name, capabilities=None):
 
 
 def _serve_adapter(adapter, requests, answers):
-    for line in requests:
-        request = json.loads(line)
-        answers.write(_response(adapter, request) + "\n")
-        answers.flush()
-        if request["method"] == "shutdown":
+    method = None
+    while method != "shutdown":
+        line = _read_line(requests)
+        if line is None:
             return
+        method, response = _respond(adapter, line)
+        answers.write(json.dumps(response).encode() + b"\n")
+        answers.flush()
 
 
-def _response(adapter, request):
-    response = {"jsonrpc": "2.0", "id": request["id"]}
+def _read_line(requests):
+    """The next line, cut where it is too long; None at the end of input, even in mid-line."""
+    line = rest = requests.readline(MAX_LINE_BYTES + 2)
+    while rest and not rest.endswith(b"\n"):
+        rest = requests.readline(MAX_LINE_BYTES)
+    return line if rest else None
+
+
+def _respond(adapter, line):
+    method = identifier = None
     try:
-        result = adapter.answer(request["method"], request.get("params", {}))
-        return json.dumps(dict(response, result=result), allow_nan=False)
-    except Exception as error:
+        request = _parse(line)
+        method, identifier = request["method"], request.get("id")
+        result = adapter.answer(method, request.get("params", {}))
+        # What can't be written as JSON is the adapter's failure, to be answered as one.
+        json.dumps(result, allow_nan=False)
+        return method, {"jsonrpc": "2.0", "id": identifier, "result": result}
+    except RefusedError as refusal:
+        error = {"code": refusal.code, "message": str(refusal)}
+    except Exception as failure:
         traceback.print_exc()
-        code = METHOD_NOT_FOUND if isinstance(error, LookupError) else ADAPTER_FAILED
-        message = f"{type(error).__name__}: {error}"
-        return json.dumps(dict(response, error={"code": code, "message": message}))
+        error = {"code": ADAPTER_FAILED, "message": f"{type(failure).__name__}: {failure}"}
+    return method, {"jsonrpc": "2.0", "id": identifier, "error": error}
+
+
+def _parse(line):
+    if len(line.rstrip(b"\r\n")) > MAX_LINE_BYTES:
+        raise RefusedError(INVALID_REQUEST, "the request line is longer than 1 MiB")
+    try:
+        request = json.loads(line)
+    except ValueError:
+        raise RefusedError(PARSE_ERROR, "the request line is not JSON") from None
+    if not isinstance(request, dict) or not isinstance(request.get("method"), str):
+        raise RefusedError(INVALID_REQUEST, "the request has no method")
+    return request
 
 
 def _take_over_stdio():
     """The protocol's own copies of stdin and stdout. What anybody else prints, child processes
     included, goes to stderr, and nobody else can read a request away."""
-    requests = os.fdopen(os.dup(0), encoding="utf-8", newline="\n")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -2,7 +2,7 @@
 #
 # Prints to stdout in reset, and fails in step.
 
-# shellcheck source=../../../../adapters/bash/retryproof.bash
+# shellcheck source=/dev/null
 source "$(dirname -- "${BASH_SOURCE[0]}")/retryproof.bash"
 
 reset() {
