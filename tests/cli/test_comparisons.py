@@ -44,6 +44,11 @@ class Ended(NamedTuple):
         return document
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> None:
+    """Nearly all of this happens in the test's own process, and quickly: no search for leaks."""
+
+
 Call = Callable[..., Ended]
 Write = Callable[..., str]
 

@@ -37,7 +37,7 @@ def is_still_accepted(target: str, steps: tuple[Operation, ...]) -> bool:
     return second_model.trace(steps) != second_model.trace(steps, target)
 
 
-@repeatable(150)
+@repeatable(100)
 @given(accepted_artifacts)
 def test_each_reduction_is_accepted_and_one_operation_shorter(artifact: Artifact) -> None:
     for reduction in one_step_reductions(artifact):
@@ -51,7 +51,7 @@ def test_each_reduction_is_accepted_and_one_operation_shorter(artifact: Artifact
         assert strict_ordered_reduction(artifact, reduction.artifact).strict_ordered_reduction
 
 
-@repeatable(150)
+@repeatable(100)
 @given(accepted_artifacts)
 def test_no_reduction_is_missing_and_they_come_by_index(artifact: Artifact) -> None:
     expected = [
@@ -92,7 +92,7 @@ def test_following_every_reduction_finds_each_deletion_minimal_artifact(
     assert {reduced.target for reduced in found} == {artifact.target}
 
 
-@repeatable(150)
+@repeatable(100)
 @given(short_artifacts)
 def test_a_deletion_minimal_artifact_has_no_reduction(artifact: Artifact) -> None:
     found = deletion_minimal_reductions(artifact)
@@ -105,7 +105,7 @@ def test_a_deletion_minimal_artifact_has_no_reduction(artifact: Artifact) -> Non
     assert (found == (artifact,)) is (one_step_reductions(artifact) == ())
 
 
-@repeatable(100)
+@repeatable(40)
 @given(short_artifacts)
 def test_the_answer_is_the_same_each_time(artifact: Artifact) -> None:
     copy = msgspec.json.decode(artifact.normalized(), type=Artifact)
@@ -162,7 +162,7 @@ def related(draw: st.DrawFn) -> tuple[Artifact, Artifact]:
     return parent, Artifact(target, steps)
 
 
-@repeatable(400)
+@repeatable(250)
 @given(related())
 def test_a_strict_ordered_reduction_is_what_brute_force_says(
     artifacts_: tuple[Artifact, Artifact],

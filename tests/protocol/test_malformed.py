@@ -39,7 +39,7 @@ NOT_JSON = {
     "deep nesting": (b"[" * 10**5, "is nested too deeply", STDERR),
     "deep nesting in a result": (HEAD + b'"result":' + b"[" * 2000, "is nested too deeply", WRITER),
     "lone surrogate": (HEAD + b'"result":"\\ud800"}', 'The line "{"jsonrpc"', WRITER),
-    "NUL": (b"\x00" + ANSWER, 'The line "\\x00{"json', STDERR),
+    "NUL": (b"\x00" + ANSWER, 'The line "\\x00{"json', "NUL characters"),
     "UTF-16 without a mark": (ANSWER.decode().encode("utf-16-le"), 'The line "{\\x00', "UTF-16"),
     "UTF-16, other end first": (ANSWER.decode().encode("utf-16-be"), '"\\x00{', "UTF-16"),
 }

@@ -59,13 +59,13 @@ FRAGMENTS = [
 ]
 
 
-@repeatable(600)
+@repeatable(500)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=8).map(b"".join))
 def test_any_fragments_of_json_are_judged_as_by_a_second_reader(data: bytes) -> None:
     assert_same(decoded(data), second_opinion(data))
 
 
-@repeatable(600)
+@repeatable(500)
 @given(st.data(), json_values)
 def test_a_damaged_text_is_judged_as_by_a_second_reader(data: st.DataObject, value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False).encode()

@@ -101,7 +101,7 @@ def runs(draw: st.DrawFn) -> tuple[ScriptedRun, Report]:
     return random_run.run, random_run.run.report(random_run.interrupted_by)
 
 
-@repeatable(300)
+@repeatable(150)
 @given(runs())
 def test_planned_is_passed_and_failed_and_incomplete_and_not_run(
     run_and_report: tuple[ScriptedRun, Report],
@@ -118,7 +118,7 @@ def test_planned_is_passed_and_failed_and_incomplete_and_not_run(
     assert counts.not_run == verdicts.count("not-run")
 
 
-@repeatable(300)
+@repeatable(150)
 @given(runs())
 def test_each_failure_and_each_observation_is_in_the_report(
     run_and_report: tuple[ScriptedRun, Report],
@@ -134,7 +134,7 @@ def test_each_failure_and_each_observation_is_in_the_report(
     assert report.resources.calls == sum(e.call.method != "initialize" for e in answers)
 
 
-@repeatable(300)
+@repeatable(150)
 @given(runs())
 def test_the_verdict_of_a_case_follows_from_what_happened_in_it(
     run_and_report: tuple[ScriptedRun, Report],
@@ -155,7 +155,7 @@ def test_the_verdict_of_a_case_follows_from_what_happened_in_it(
             assert case.verdict == "fail"
 
 
-@repeatable(300)
+@repeatable(150)
 @given(runs())
 def test_the_verdict_of_the_run_follows_from_the_counts(
     run_and_report: tuple[ScriptedRun, Report],

@@ -7,6 +7,12 @@ from retryproof.runner.pacing import Pacing
 
 from tests.strategies import LAST_TICK, repeatable
 
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> None:
+    """Pure, and quick: no search for processes that a test left behind."""
+
+
 ticks = st.integers(0, LAST_TICK)
 seconds = st.floats(0.001, 600)
 moments = st.floats(0, 1e9)

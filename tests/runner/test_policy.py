@@ -20,6 +20,12 @@ from retryproof.runner.policy import (
 
 from tests.strategies import repeatable
 
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> None:
+    """Pure, and quick: no search for processes that a test left behind."""
+
+
 NAMES = ("first", "second", "third")
 
 

@@ -76,7 +76,8 @@ def canonical_form(body: Any) -> bytes:
         return written
     for path, problem in body_problems(body, ""):
         raise BodyError(path, problem)
-    return rfc8785.dumps(_with_doubles(body))
+    normalized = _normalized(body)
+    return _write_plainly(normalized) or rfc8785.dumps(normalized)
 
 
 def body_problems(
@@ -142,12 +143,18 @@ def _is_text(value: Any) -> bool:
         return False
 
 
-def _with_doubles(value: Any) -> Any:
-    """The value with each integer that rfc8785 holds for too large as the equal double."""
+def _normalized(value: Any) -> Any:
+    """The value, each number in the type from which it is written shortly and rightly.
+
+    That is an int if the number is a safe integer. rfc8785 refuses larger integers, but writes
+    the equal double.
+    """
     if isinstance(value, dict):
-        return {name: _with_doubles(member) for name, member in value.items()}
+        return {name: _normalized(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_with_doubles(element) for element in value]
+        return [_normalized(element) for element in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _MAX_SAFE_INTEGER:
+        return int(value)
     if isinstance(value, int) and abs(value) > _MAX_SAFE_INTEGER:
         return double_of(value)
     return value
