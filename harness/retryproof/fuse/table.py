@@ -135,7 +135,7 @@ TABLE: tuple[Row, ...] = (
         (
             Ground(
                 lambda facts: any(outcome == "unknown" for outcome, _ in facts.kinds),
-                "Of an attempt, the outcome is not known.",
+                "The outcome of an attempt is not known.",
                 _LOOK_UP_THE_EFFECT,
             ),
             Ground(

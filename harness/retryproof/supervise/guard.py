@@ -39,13 +39,13 @@ Containment: TypeAlias = Literal["guard", "group", "bwrap"]
 class Command(Struct, frozen=True):
     """A program to start without a shell: its arguments, environment and folder.
 
-    `wrappers` is how many processes of a sandbox come before the program itself.
+    If it `is_sandboxed`, the program is bubblewrap, and the adapter what that one starts.
     """
 
     argv: tuple[str, ...]
     environment: dict[str, str]
     cwd: str
-    wrappers: int = 0
+    is_sandboxed: bool = False
 
 
 class Exceeded(Struct, frozen=True):
@@ -100,7 +100,7 @@ class Guard:
         self._wanted = wanted
         self._run = 0
         self._root_pid: int | None = None
-        self._is_wrapped = False
+        self._is_sandboxed = False
         self.containment: Containment = wanted
         self._start_process()
 
@@ -129,15 +129,15 @@ class Guard:
             "cwd": command.cwd,
             "resource_limits": {"RLIMIT_CORE": 0, "RLIMIT_NOFILE": limits.open_files},
             "tree_limits": {"memory": limits.memory_bytes, "processes": limits.processes},
-            "wrappers": command.wrappers,
+            "sandboxed": command.is_sandboxed,
         }
         self._send(json.dumps(message).encode(), descriptors)
         answer = self._receive(ANSWER_LIMIT_SECONDS)
         if answer["say"] == "refused":
             raise LaunchRefusedError(answer["stage"], answer["reason"], answer["errno"])
-        self.containment = "bwrap" if command.wrappers else answer["containment"]
+        self.containment = "bwrap" if command.is_sandboxed else answer["containment"]
         self._root_pid = int(answer["pid"])
-        self._is_wrapped = command.wrappers > 0
+        self._is_sandboxed = command.is_sandboxed
         return self._root_pid
 
     def clear(self) -> Gone:
@@ -160,7 +160,7 @@ class Guard:
         answer = self._receive(limit_seconds)
         self._root_pid = None
         gone = msgspec.convert(answer, Gone)
-        if self._is_wrapped and gone.status is not None and gone.status > _SHELL_SIGNAL_BASE:
+        if self._is_sandboxed and gone.status is not None and gone.status > _SHELL_SIGNAL_BASE:
             return msgspec.structs.replace(gone, status=_SHELL_SIGNAL_BASE - gone.status)
         return gone
 

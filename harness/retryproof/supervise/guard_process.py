@@ -8,7 +8,7 @@ limit, and on end of file of the control socket (the harness died) it kills ever
 has or inherits until the kernel says that none is left, and reaps them all.
 
 The control socket carries one JSON object a message:
-    {"do": "launch", "run", "argv", "env", "cwd", "resource_limits", "tree_limits", "wrappers"}
+    {"do": "launch", "run", "argv", "env", "cwd", "resource_limits", "tree_limits", "sandboxed"}
         with stdin, stdout, stderr attached
     {"do": "kill", "run"}
     {"say": "launched", "run", "pid", "containment"} or {"say": "refused", "run", ...}
@@ -119,7 +119,7 @@ class Guard:
         for descriptor in (*descriptors, error_writer):
             os.close(descriptor)
         contained = self._containment == "guard"
-        tree = Tree(message["run"], pid, contained, message["wrappers"])
+        tree = Tree(message["run"], pid, contained, message["sandboxed"])
         with open(error_reader, "rb") as errors:
             refusal = errors.read()
         answer = {"run": message["run"], "pid": pid, "containment": self._containment}

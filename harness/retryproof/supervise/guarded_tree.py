@@ -25,16 +25,16 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 class Tree:
     """The adapter's first process and everything that descends from it.
 
-    If it is not `contained`, only its first process and that one's group are within reach.
-    `wrappers` is how many processes of a sandbox stand between the first process and the
-    adapter itself, each the first child of the one before.
+    If it is not `contained`, only its first process and that one's group are within reach. If it
+    is `sandboxed`, the first process is the sandbox's monitor, and the adapter the second process
+    of another process namespace.
     """
 
-    def __init__(self, run: int, root: int, contained: bool, wrappers: int) -> None:
+    def __init__(self, run: int, root: int, contained: bool, sandboxed: bool) -> None:
         self.run = run
         self._root = root
         self._contained = contained
-        self._wrappers = wrappers
+        self._sandboxed = sandboxed
         self._root_status: int | None = None
         self._strays: dict[int, str] = {}
         self._cpu_seconds = 0.0
@@ -100,21 +100,13 @@ class Tree:
             yield from self._descendants(child)
 
     def _note_strays(self) -> None:
-        expected = {self._root, *self._wrapped()}
         for pid in self._descendants(os.getpid()):
             command = describe_process(pid)
-            if command is not None and pid not in expected:
+            if command is not None and not self._is_expected(pid):
                 self._strays.setdefault(pid, command)
 
-    def _wrapped(self) -> Iterator[int]:
-        """The processes that the sandbox adds, and the adapter within it."""
-        pid = self._root
-        for _ in range(self._wrappers):
-            children = children_of(pid)
-            if not children:
-                return
-            pid = children[0]
-            yield pid
+    def _is_expected(self, pid: int) -> bool:
+        return pid == self._root or (self._sandboxed and _is_first_in_its_namespace(pid))
 
     def _kill_children(self) -> bool:
         """Signals each child; whether there is any, be it only one waiting to be reaped."""
@@ -175,6 +167,16 @@ def describe_process(pid: int) -> str | None:
     except (OSError, IndexError):
         return None
     return (arguments or b"[" + name + b"]").decode("utf-8", "backslashreplace")
+
+
+def _is_first_in_its_namespace(pid: int) -> bool:
+    """Whether it is the first process of a sandbox's namespace, or the adapter that one starts."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            numbers = next(line.split()[1:] for line in status if line.startswith("NSpid:"))
+    except (OSError, StopIteration):
+        return False
+    return len(numbers) > 1 and numbers[-1] in {"1", "2"}
 
 
 def _resident_bytes(pid: int) -> int:

@@ -17,8 +17,6 @@ from .launch import Launch, Sandbox
 _PRIVATE_FOLDERS = ("/tmp", "/run", "/var/tmp")  # noqa: S108 - these are what is hidden
 _NOBODY = "65534"
 _PROBE_LIMIT_SECONDS = 10
-_BWRAP_PROCESSES = 2
-"""The monitor outside and the first process inside, before the adapter itself."""
 
 
 def sandboxed(launch: Launch, sandbox: Sandbox) -> Launch:
@@ -39,7 +37,7 @@ def sandboxed(launch: Launch, sandbox: Sandbox) -> Launch:
             command,
             argv=(bwrap, *options, "--chdir", command.cwd, "--", *command.argv),
             environment=_environment(command.environment, launch.added_environment),
-            wrappers=_BWRAP_PROCESSES,
+            is_sandboxed=True,
         ),
     )
 
@@ -96,10 +94,13 @@ def _bubblewrap() -> str:
 
 
 def _require_namespaces(bwrap: str, options: tuple[str, ...]) -> None:
-    """Tries the sandbox on a program that does nothing."""
+    """Tries the sandbox on a program that does nothing.
+
+    As the first process in it, so that bubblewrap leaves no orphan to this process.
+    """
     try:
         probe = subprocess.run(
-            [bwrap, *options, "--", "true"],
+            [bwrap, *options, "--as-pid-1", "--", "true"],
             check=False,
             capture_output=True,
             timeout=_PROBE_LIMIT_SECONDS,
