@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 EXAMPLE := adapters/examples/fastapi-idempotency
 
-.PHONY: demo test check bench generate clean
+.PHONY: demo test soak check bench generate clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +22,9 @@ demo: $(VENV)/.installed $(EXAMPLE)/.venv/.installed
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest
+
+soak: $(VENV)/.installed
+	$(BIN)/python -m pytest -m soak
 
 check: $(VENV)/.installed
 	$(BIN)/ruff check

@@ -18,18 +18,22 @@ def main() -> None:
         for title, argv in adapters.items():
             report_startup(title, argv)
     print(f"start: the interpreter alone {startup.interpreter_ms():.1f} ms")
-    report_deadlines("idle", deadlines.measure())
+    report_all_deadlines("idle")
     with deadlines.busy_processors():
-        report_deadlines("all processors busy", deadlines.measure())
+        report_all_deadlines("all processors busy")
 
 
 def report_calls(title: str, argv: tuple[str, ...]) -> None:
     """A call of a raw blocking pipe loop, of the runner, and their ratio."""
-    raw, ours = calls.measure(argv)
+    measured = calls.measure(argv)
+    ratio = measured.runner_us / measured.raw_us
+    limit = f" (limit {MAX_RATIO_WITH_C})" if title.startswith("C") else ""
     print(
-        f"call, {title}: raw pipe loop {raw:.1f} us, runner {ours:.1f} us, ratio {ours / raw:.2f}"
-        + (f" (limit {MAX_RATIO_WITH_C})" if title.startswith("C") else "")
+        f"call, {title}: raw pipe loop {measured.raw_us:.1f} us, runner "
+        f"{measured.runner_us:.1f} us, ratio {ratio:.2f}{limit}"
     )
+    if measured.sandboxed_us is not None:
+        print(f"call, {title}: runner, adapter in the sandbox {measured.sandboxed_us:.1f} us")
 
 
 def report_startup(title: str, argv: tuple[str, ...]) -> None:
@@ -40,10 +44,20 @@ def report_startup(title: str, argv: tuple[str, ...]) -> None:
         f"{measured.guarded_ms:.1f} ms under a running guard, "
         f"{measured.with_new_guard_ms:.1f} ms with a new one"
     )
+    if measured.sandboxed_ms is not None:
+        print(f"start, {title}: in the sandbox {measured.sandboxed_ms:.1f} ms")
+
+
+def report_all_deadlines(title: str) -> None:
+    """The cut of a spinning adapter with twenty children, and of the zoo's silences."""
+    spinning = deadlines.measure([deadlines.SPINNING_WITH_CHILDREN], deadlines.TRIALS)
+    report_deadlines(f"spinning, 20 children, {title}", spinning)
+    zoo = deadlines.zoo_timeouts()
+    report_deadlines(f"{len(zoo)} of the zoo, {title}", deadlines.measure(zoo, 3 * len(zoo)))
 
 
 def report_deadlines(title: str, measured: deadlines.Deadlines) -> None:
-    """The cut of a spinning adapter with twenty children."""
+    """Past the deadline, and from then until nothing of the adapter is left."""
     for what, spread in (
         ("past the deadline", measured.overshoot_ms),
         ("then until the tree is gone", measured.gone_ms),

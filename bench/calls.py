@@ -1,14 +1,17 @@
 """What a call costs: a raw blocking pipe loop and the runner, the same adapter, one run."""
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import anyio
+from msgspec import Struct
 from retryproof.app import contract_bundle
 from retryproof.clock import RunClock
 from retryproof.contract.bundle import Case
@@ -16,7 +19,9 @@ from retryproof.events import CallReturned, Event
 from retryproof.runner.conductor import Plan
 from retryproof.runner.suite import run_cases
 from retryproof.supervise.guard import Command
+from retryproof.supervise.launch import Sandbox, Surroundings, program
 from retryproof.supervise.limits import Limits
+from retryproof.supervise.sandbox import sandboxed
 from retryproof_protocol.messages import Observation, Operation
 
 CALLS_A_ROUND = 4_000
@@ -66,7 +71,7 @@ def raw_loop_us(argv: tuple[str, ...]) -> float:
     return elapsed / CALLS_A_ROUND * 1e6
 
 
-def runner_us(argv: tuple[str, ...]) -> float:
+def runner_us(argv: tuple[str, ...], in_sandbox: bool = False) -> float:
     """Microseconds a call of the runner as it is: supervision, strict parsing, events."""
     operation = Operation(0, "A", "A", "received")
     observation = Observation(201, 1, 1)
@@ -77,18 +82,31 @@ def runner_us(argv: tuple[str, ...]) -> float:
         if isinstance(event, CallReturned) and event.call.method == "step":
             steps.append(event.at)
 
-    plan = Plan(
-        contract_bundle().reference,
-        Command(argv, dict(os.environ), os.getcwd()),
-        Limits(),
-    )
+    plan = Plan(contract_bundle().reference, command_of(argv, in_sandbox), Limits())
     anyio.run(run_cases, plan, {case.name: case}, note, RunClock())
     return (steps[-1] - steps[0]) / (len(steps) - 1) * 1e6
 
 
-def measure(argv: tuple[str, ...]) -> tuple[float, float]:
-    """Medians over rounds that alternate, so that both meet the same machine."""
-    loops: tuple[Callable[[tuple[str, ...]], float], ...] = (raw_loop_us, runner_us)
-    rounds = [[loop(argv) for loop in loops] for _ in range(ROUNDS)]
-    raw, ours = (statistics.median(column) for column in zip(*rounds, strict=True))
-    return raw, ours
+def command_of(argv: tuple[str, ...], in_sandbox: bool) -> Command:
+    """The adapter as a command, inside the sandbox or not."""
+    launch = program(argv, Surroundings(os.getcwd(), {}))
+    return (sandboxed(launch, Sandbox()) if in_sandbox else launch).command
+
+
+class Calls(Struct, frozen=True):
+    """Median microseconds a call."""
+
+    raw_us: float
+    runner_us: float
+    sandboxed_us: float | None
+
+
+def measure(argv: tuple[str, ...]) -> Calls:
+    """Rounds that alternate, so that all ways meet the same machine."""
+    has_sandbox = shutil.which("bwrap") is not None
+    ways: list[Callable[[tuple[str, ...]], float]] = [raw_loop_us, runner_us]
+    if has_sandbox:
+        ways.append(partial(runner_us, in_sandbox=True))
+    rounds = [[way(argv) for way in ways] for _ in range(ROUNDS)]
+    medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
+    return Calls(medians[0], medians[1], medians[2] if has_sandbox else None)

@@ -1,5 +1,7 @@
 """How long past its deadline a call ends, and how long until the tree is gone."""
 
+import contextlib
+import itertools
 import math
 import os
 import subprocess
@@ -7,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from msgspec import Struct
 from retryproof.app import contract_bundle
@@ -17,16 +20,32 @@ from retryproof.supervise.limits import Limits
 from retryproof.supervise.session import Session
 from retryproof_protocol.messages import Operation
 
+from tests.zoo.table import ROWS
+
 TRIALS = 40
 DEADLINE_SECONDS = 0.2
-SPINNING_WITH_CHILDREN = """
+SPINNING_WITH_CHILDREN = (
+    sys.executable,
+    "-c",
+    """
 import json, subprocess, sys
 children = [subprocess.Popen(["sleep", "1000"]) for _ in range(20)]
 request = json.loads(sys.stdin.readline())
 result = {"protocolVersion": 1, "adapter": {"name": "bench"}, "capabilities": {}}
 print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 while True: pass
-"""
+""",
+)
+FAULTY = Path(__file__).parent.parent / "fixtures/faulty/adapter.py"
+
+
+def zoo_timeouts() -> list[tuple[str, ...]]:
+    """The command of each behaviour of the zoo that ends in a timeout, moved to the first step."""
+    return [
+        (sys.executable, "-I", "-S", str(FAULTY), row.arguments[0].replace("step2", "step1"))
+        for row in ROWS
+        if row.kind == "timeout" and row.arguments[0].startswith("step2")
+    ]
 
 
 class Spread(Struct, frozen=True):
@@ -44,19 +63,18 @@ class Deadlines(Struct, frozen=True):
     gone_ms: Spread
 
 
-def measure(trials: int = TRIALS) -> Deadlines:
-    """Cuts a spinning adapter with twenty children, again and again."""
-    command = Command((sys.executable, "-c", SPINNING_WITH_CHILDREN), dict(os.environ), os.getcwd())
+def measure(commands: Sequence[tuple[str, ...]], trials: int) -> Deadlines:
+    """Has each adapter miss a deadline, in turn, until there were so many trials."""
     overshoots, gone = [], []
     guard, cancel = Guard(), CancelToken()
-    for _ in range(trials):
-        session = Session(guard, command, Limits(call_seconds=DEADLINE_SECONDS), cancel)
+    limits = Limits(call_seconds=DEADLINE_SECONDS, output_bytes=1 << 50)
+    for _, argv in zip(range(trials), itertools.cycle(commands), strict=False):
+        session = Session(guard, Command(argv, dict(os.environ), os.getcwd()), limits, cancel)
         session.initialize(contract_bundle().reference)
         started = time.perf_counter()
-        try:
+        with contextlib.suppress(CallTimeoutError):
             session.step(Operation(0, "A", "A", "received"))
-        except CallTimeoutError:
-            elapsed = time.perf_counter() - started
+        elapsed = time.perf_counter() - started
         overshoots.append((session.call_seconds - DEADLINE_SECONDS) * 1000)
         gone.append((elapsed - session.call_seconds) * 1000)
     guard.close()

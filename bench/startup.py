@@ -1,11 +1,12 @@
 """From launch to the first answer, beside the interpreter's own start."""
 
-import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct
 from retryproof.app import contract_bundle
@@ -14,27 +15,37 @@ from retryproof.supervise.guard import Command, Guard
 from retryproof.supervise.limits import Limits
 from retryproof.supervise.session import Session
 
+from .calls import command_of
+
 TRIALS = 15
 
 
 class Startup(Struct, frozen=True):
-    """Median milliseconds: the program alone, under a guard that runs, and with a new guard."""
+    """Median milliseconds: alone, under a guard that runs, with a new one, in the sandbox."""
 
     bare_ms: float
     guarded_ms: float
     with_new_guard_ms: float
+    sandboxed_ms: float | None
 
 
 def measure(argv: tuple[str, ...]) -> Startup:
-    """The same adapter three ways, in turn."""
+    """The same adapter in each way, in turn."""
     guard, cancel = Guard(), CancelToken()
-    rows = [
-        (_bare(argv), _guarded(guard, argv, cancel), _with_new_guard(argv, cancel))
-        for _ in range(TRIALS)
+    bare = command_of(argv, in_sandbox=False)
+    ways: list[Callable[[], float]] = [
+        partial(_bare, argv),
+        partial(_guarded, guard, bare, cancel),
+        partial(_with_new_guard, bare, cancel),
     ]
+    if shutil.which("bwrap"):
+        ways.append(partial(_guarded, guard, command_of(argv, in_sandbox=True), cancel))
+    rows = [[way() for way in ways] for _ in range(TRIALS)]
     guard.close()
     cancel.close()
-    return Startup(*(_median_ms(column) for column in zip(*rows, strict=True)))
+    medians = [_median_ms(column) for column in zip(*rows, strict=True)]
+    sandboxed_ms = medians.pop() if len(medians) > len(Startup.__struct_fields__) - 1 else None
+    return Startup(*medians, sandboxed_ms=sandboxed_ms)
 
 
 def _bare(argv: tuple[str, ...]) -> float:
@@ -50,9 +61,8 @@ def _bare(argv: tuple[str, ...]) -> float:
     return elapsed
 
 
-def _guarded(guard: Guard, argv: tuple[str, ...], cancel: CancelToken) -> float:
+def _guarded(guard: Guard, command: Command, cancel: CancelToken) -> float:
     started = time.perf_counter()
-    command = Command(argv, dict(os.environ), os.getcwd())
     session = Session(guard, command, Limits(), cancel)
     session.initialize(contract_bundle().reference)
     elapsed = time.perf_counter() - started
@@ -60,10 +70,10 @@ def _guarded(guard: Guard, argv: tuple[str, ...], cancel: CancelToken) -> float:
     return elapsed
 
 
-def _with_new_guard(argv: tuple[str, ...], cancel: CancelToken) -> float:
+def _with_new_guard(command: Command, cancel: CancelToken) -> float:
     started = time.perf_counter()
     guard = Guard()
-    _guarded(guard, argv, cancel)
+    _guarded(guard, command, cancel)
     elapsed = time.perf_counter() - started
     guard.close()
     return elapsed

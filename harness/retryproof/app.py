@@ -5,6 +5,7 @@ import platform
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import anyio
 import msgspec
@@ -30,7 +31,7 @@ from .reports.self_test import SelfTestReport, Trial, summarize
 from .reports.summary import Summary
 from .runner.conductor import Plan
 from .runner.suite import run_cases
-from .supervise.interruption import Work, run_until_interrupted
+from .supervise.interruption import Work, run_to_the_end
 from .supervise.launch import Launch, Sandbox, Surroundings, module, with_arguments
 from .supervise.limits import Limits
 from .supervise.session import WireSink
@@ -46,6 +47,10 @@ _REFERENCES = {
 def contract_bundle() -> Bundle:
     """The bundled contract."""
     return load_bundle(resources.read_bytes(CONTRACT_FILE))
+
+
+Until: TypeAlias = Callable[[Work], Awaitable[str | None]]
+"""Runs the work, or a part of it: the name of the signal that cut it short, or None."""
 
 
 class RunRequest(Struct, frozen=True):
@@ -78,16 +83,17 @@ def drive(
     request: RunRequest,
     sinks: Sequence[Sink] = (),
     on_wire: WireSink | None = None,
+    until: Until = run_to_the_end,
 ) -> Report:
-    """Drives the adapter through the cases. Each sink gets every event.
+    """Drives the adapter through the cases. Each sink gets every event; `until` may cut it short.
 
     Raises:
         InvalidArgumentsError: the contract has no case of such a name.
     """
-    return anyio.run(drive_until_interrupted, bundle, request, sinks, on_wire)
+    return anyio.run(drive_async, bundle, request, sinks, on_wire, until)
 
 
-def self_test(bundle: Bundle) -> SelfTestReport:
+def self_test(bundle: Bundle, until: Until = run_to_the_end) -> SelfTestReport:
     """Drives the reference and each fault under each bundled host, as real processes."""
     trials: list[Trial] = []
     skipped: list[str] = []
@@ -102,22 +108,18 @@ def self_test(bundle: Bundle) -> SelfTestReport:
         for fault in (None, *FAULTS):
             arguments = () if fault is None else ("--fault", fault)
             request = RunRequest(with_arguments(launch, arguments), evidence="self-test")
-            trials.append(Trial(host, fault, drive(bundle, request)))
+            trials.append(Trial(host, fault, drive(bundle, request, until=until)))
     return summarize(bundle, trials, skipped)
 
 
-async def drive_until_interrupted(
+async def drive_async(
     bundle: Bundle,
     request: RunRequest,
     sinks: Sequence[Sink] = (),
     on_wire: WireSink | None = None,
-    until: Callable[[Work], Awaitable[str | None]] = run_until_interrupted,
+    until: Until = run_to_the_end,
 ) -> Report:
-    """Drives the adapter through the cases; `until` says what may cut that short.
-
-    Raises:
-        InvalidArgumentsError: the contract has no case of such a name.
-    """
+    """`drive`, in an event loop that is there already."""
     cases = choose_cases(bundle, request.cases)
     summary = Summary(bundle, request.evidence, _describe_platform())
     every_sink: list[Sink] = [summary, *sinks]

@@ -11,6 +11,10 @@ EXIT_FAILED = 1
 EXIT_INVALID_ARGUMENTS = 2
 EXIT_INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: a bug in retryproof itself."""
+EXIT_INTERRUPTED = 130
+"""128 + SIGINT, as a shell reports it."""
+EXIT_TERMINATED = 143
+"""128 + SIGTERM."""
 
 
 FailureKind: TypeAlias = Literal[

@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-RETRYPROOF = (sys.executable, "-m", "retryproof.cli.main")
+RETRYPROOF = (sys.executable, "-m", "retryproof")
 PATIENCE_SECONDS = 20
 
 

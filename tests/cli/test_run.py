@@ -340,7 +340,7 @@ def test_a_bug_ends_with_status_70_and_no_bare_traceback(tmp_path: Path) -> None
     broken = (
         "import retryproof.app, retryproof.cli.main as main\n"
         "retryproof.app.contract_bundle = None\n"
-        "main.main()\n"
+        "main.run_command_line()\n"
     )
     finished = subprocess.run(
         [sys.executable, "-c", broken, "run", *CORRECT],

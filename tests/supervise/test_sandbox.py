@@ -21,7 +21,15 @@ from tests.cli.command import (
     wait_for,
     wait_until_dead,
 )
-from tests.driving import NODE_REFERENCE, REFERENCE, case_of, python_module, run
+from tests.driving import (
+    NODE_REFERENCE,
+    REFERENCE,
+    case_of,
+    python_module,
+    python_program,
+    run,
+)
+from tests.supervise.test_session import GREETING
 from tests.toolchains import needs, needs_node
 
 pytestmark = needs("bwrap")
@@ -185,6 +193,16 @@ def test_a_program_that_is_not_there_is_a_launch_failure_in_the_sandbox() -> Non
 
 def verdicts_of(report: dict[str, Any]) -> list[str]:
     return [case["verdict"] for case in report["cases"]]
+
+
+def test_any_argument_can_be_given_to_a_sandboxed_program() -> None:
+    program = f"{GREETING}\n# {'long ' * 1000}\nanswer(next(requests), None)"
+    launch = sandboxed(python_program(program), Sandbox())
+    report = run(launch, cases=("matching-replay",))
+    failure = report.cases[0].failure
+    assert failure is not None
+    assert failure.kind == "crash"
+    assert failure.call.method == "step"
 
 
 def test_the_sandbox_dies_with_the_harness(tmp_path: Path) -> None:

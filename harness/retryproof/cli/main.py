@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from .. import __version__
-from ..errors import EXIT_FAILED, EXIT_INTERNAL_ERROR, RetryproofError
+from ..errors import EXIT_FAILED, EXIT_INTERNAL_ERROR, EXIT_INTERRUPTED, RetryproofError
 from .check import check
 from .compare import compare
 from .example import example
@@ -17,8 +17,6 @@ from .output import complain, give_up_on_stdout, make_robust
 from .reduce import reduce
 from .run import run
 from .self_test import self_test
-
-_INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -40,7 +38,7 @@ for command in (self_test, fixtures, run, check, reduce, compare, example):
     cli.add_command(command)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run_command_line(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits."""
     make_robust()
     try:
@@ -53,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         complain(error.message, error.advice)
         status = error.exit_status
     except (KeyboardInterrupt, click.Abort):
-        status = _INTERRUPTED
+        status = EXIT_INTERRUPTED
     except BrokenPipeError:
         give_up_on_stdout(EXIT_FAILED)
     except Exception:  # noqa: BLE001 - whatever gets here is a bug, and must not be a traceback
@@ -71,7 +69,3 @@ def _report_bug() -> int:
         f"The traceback is in {file.name}: please send it to the project's issue tracker.",
     )
     return EXIT_INTERNAL_ERROR
-
-
-if __name__ == "__main__":
-    main()

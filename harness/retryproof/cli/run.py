@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from retryproof_protocol.quoting import escape_controls
 from .. import app
 from ..errors import InvalidArgumentsError
 from ..reports.text import render_report
+from ..supervise.interruption import Interruptions
 from ..supervise.launch import Launch, Sandbox, Surroundings, is_module, module, program
 from ..supervise.limits import Limits
 from ..supervise.sandbox import sandboxed
@@ -183,15 +185,18 @@ def _run(options: Options) -> int:
     )
     console = human_console()
     shows_progress = console.is_terminal and not options.as_json and not options.verbose
+    on_wire = _wire_printer() if options.verbose else None
+    interruptions = Interruptions()
+    interruptions.listen()
     with Progress(console) if shows_progress else nullcontext() as progress:
         sinks = () if progress is None else (progress,)
-        report = app.drive(bundle, request, sinks, _wire_printer() if options.verbose else None)
+        report = app.drive(bundle, request, sinks, on_wire, interruptions.run)
     for file in options.report:
         write_report(file, report)
     if options.as_json:
         print_json(report)
     else:
-        print_human(render_report(report, bundle, lambda case: _repeat_command(options, case)))
+        print_human(render_report(report, bundle, partial(_repeat_command, options)))
     return report.exit_status
 
 

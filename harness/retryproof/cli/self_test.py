@@ -3,7 +3,9 @@
 import click
 
 from .. import app
+from ..reports.exit_status import exit_status_of
 from ..reports.self_test import render_self_test
+from ..supervise.interruption import Interruptions
 from .output import print_human, print_json
 
 
@@ -20,9 +22,11 @@ def self_test(as_json: bool) -> int:
     Example:
       retryproof self-test
     """
-    report = app.self_test(app.contract_bundle())
+    interruptions = Interruptions()
+    interruptions.listen()
+    report = app.self_test(app.contract_bundle(), interruptions.run)
     if as_json:
         print_json(report)
     else:
         print_human(render_self_test(report))
-    return report.exit_status
+    return exit_status_of(report.verdict == "pass", interruptions.first)

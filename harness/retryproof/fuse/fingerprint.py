@@ -108,6 +108,8 @@ def _write_plainly(body: Any) -> bytes | None:
     """
     try:
         plain = msgspec.convert((body,), _PlainBody).value
+        if plain != body:
+            return None  # A set is an array to msgspec.
         written = msgspec.json.encode(plain, order="sorted")
     except (msgspec.ValidationError, UnicodeEncodeError):
         return None

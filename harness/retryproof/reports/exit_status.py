@@ -1,9 +1,9 @@
 """The one mapping from outcomes to exit statuses, whatever the output format."""
 
-from ..errors import EXIT_FAILED, EXIT_PASS
+from ..errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_PASS, EXIT_TERMINATED
 from .report import Verdict
 
-_INTERRUPTIONS = {"SIGINT": 130, "SIGTERM": 143}
+_INTERRUPTIONS = {"SIGINT": EXIT_INTERRUPTED, "SIGTERM": EXIT_TERMINATED}
 
 
 def exit_status_of(verdict: Verdict | bool, interrupted_by: str | None = None) -> int:

@@ -5,13 +5,13 @@ from functools import partial
 
 import anyio
 import anyio.to_thread
-from anyio.abc import TaskStatus
 
 from ..clock import RunClock
 from ..contract.bundle import Case
 from ..events import Sink
-from ..supervise.channel import CancelledError, CancelToken
+from ..supervise.channel import CancelToken
 from ..supervise.session import WireSink
+from ..supervise.worker import run_in_thread
 from . import policy
 from .conductor import CaseFailedError, Conductor, Plan
 from .policy import Launch, Progress, RunCase, ShutDown
@@ -36,7 +36,7 @@ async def run_cases(
     try:
         while (action := policy.decide(progress)) != policy.Finish():
             perform = partial(_perform, conductor, cases, action, progress)
-            progress = await _cancellable(cancel, perform)
+            progress = await run_in_thread(perform, cancel)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(conductor.close)
@@ -74,35 +74,3 @@ def _try(
     except CaseFailedError:
         return when_failed(progress)
     return when_done(progress)
-
-
-async def _cancellable(cancel: CancelToken, work: Callable[[], Progress]) -> Progress:
-    """Runs blocking work in a thread; a cancellation of the scope wakes it and waits for it."""
-    done = False
-
-    async def wake_on_cancellation(*, task_status: TaskStatus[None]) -> None:
-        task_status.started()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            if not done:
-                cancel.cancel()
-
-    async with anyio.create_task_group() as group:
-        await group.start(wake_on_cancellation)
-        with anyio.CancelScope(shield=True):
-            progress = await anyio.to_thread.run_sync(_unless_cancelled, work)
-            done = True
-        if progress is not None:
-            group.cancel_scope.cancel()
-            return progress
-        # The surrounding scope is cancelled: this is where that takes effect.
-        await anyio.sleep_forever()
-    raise AssertionError("a cancelled scope was left as if it were not")
-
-
-def _unless_cancelled(work: Callable[[], Progress]) -> Progress | None:
-    try:
-        return work()
-    except CancelledError:
-        return None

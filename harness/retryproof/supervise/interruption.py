@@ -1,10 +1,15 @@
-"""Ctrl-C and SIGTERM as cancellation."""
+"""Ctrl-C and SIGTERM as cancellation, from the first moment of a command to its last line."""
 
+import asyncio
 import signal
+import time
 from collections.abc import Awaitable, Callable
+from types import FrameType
 from typing import TypeAlias
 
 import anyio
+
+PATIENCE_SECONDS = 2.0
 
 Work: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -14,23 +19,42 @@ async def run_to_the_end(work: Work) -> None:
     await work()
 
 
-async def run_until_interrupted(work: Work) -> str | None:
-    """Runs the work; the name of the signal that cancelled it, or None if it came to its end.
+class Interruptions:
+    """From `listen` on, the first signal cancels the work that runs; further ones are swallowed.
 
-    Further signals are swallowed while the work cleans up, which takes a bounded time.
+    So whatever was observed can still be told: cleaning up takes a bounded time. Telling it may
+    not, if nobody reads; then a signal that comes later than `PATIENCE_SECONDS` ends the process.
+
+    Attributes:
+        first: the name of the first signal that came, or None.
     """
-    interrupted_by: str | None = None
 
-    async def watch() -> None:
-        nonlocal interrupted_by
-        async for number in signals:
-            interrupted_by = interrupted_by or number.name
-            work_scope.cancel()
+    def __init__(self) -> None:
+        self.first: str | None = None
+        self._first_at = 0.0
+        self._cancel: Callable[[], object] | None = None
 
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async with anyio.create_task_group() as group:
-            with anyio.CancelScope() as work_scope:
-                group.start_soon(watch)
-                await work()
-            group.cancel_scope.cancel()
-    return interrupted_by
+    def listen(self) -> None:
+        """Takes over both signals, for the rest of the process. Only in the main thread."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._note)
+
+    async def run(self, work: Work) -> str | None:
+        """Runs the work; the name of the signal that cancelled it, or None if it was done."""
+        loop = asyncio.get_running_loop()
+        with anyio.CancelScope() as scope:
+            self._cancel = lambda: loop.call_soon_threadsafe(scope.cancel)
+            if self.first is not None:
+                scope.cancel()
+            await work()
+        self._cancel = None
+        return self.first if scope.cancelled_caught else None
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.first is None:
+            self.first = signal.Signals(number).name
+            self._first_at = time.monotonic()
+            if self._cancel is not None:
+                self._cancel()
+        elif self._cancel is None and time.monotonic() > self._first_at + PATIENCE_SECONDS:
+            raise KeyboardInterrupt

@@ -4,6 +4,7 @@ bubblewrap gives it namespaces of its own (user, processes, network, IPC), no ca
 read-only file system in which /tmp and /run are private and empty, and dies with the guard.
 """
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -65,7 +66,8 @@ def _visible_folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
     yield from _if_hidden(Path(cwd))
     for argument in argv:
         path = Path(cwd, argument)
-        if path.is_file():
+        # Unlike the method of Path, it takes any argument at all, such as a whole program.
+        if os.path.isfile(path):
             yield from _if_hidden(path.parent)
             # A virtual environment's interpreter looks for the rest of it one level up.
             if path.parent.name == "bin":

@@ -39,6 +39,9 @@ WireSink: TypeAlias = Callable[[Literal["->", "<-"], bytes], None]
 _LAST_FLUSH_SECONDS = 0.5
 """A program that leaves at the end of its input flushes its buffers well within this time."""
 
+Outcome: TypeAlias = Event | Wake | RemoteProtocolError
+"""What came of a request, or of listening without one."""
+
 _Form = TypeVar("_Form")
 
 
@@ -111,10 +114,69 @@ class Session:
         `moment` is a time of `time.monotonic`. Raises as `step` does.
         """
         started = time.monotonic()
-        outcome = self._converse(moment)
+        outcome = self.listen(moment)
         self.call_seconds = time.monotonic() - started
         if outcome is not Wake.DEADLINE:
-            raise self._failure("step", outcome, 0)
+            raise self.failure("step", outcome, 0)
+
+    def exchange(self, method: Method, params: Any, limit_seconds: float) -> Outcome:
+        """Sends a request and listens for its answer. Judges nothing, and kills nothing.
+
+        Raises:
+            CancelledError: the run was cancelled; the adapter is gone.
+        """
+        started = time.monotonic()
+        try:
+            if not self._write(method, params):
+                return Wake.STDIN_CLOSED
+            return self.listen(started + limit_seconds)
+        finally:
+            self.call_seconds = time.monotonic() - started
+
+    def listen(self, deadline: float) -> Outcome:
+        """Reads until the adapter has said something whole, or can't any more.
+
+        `deadline` is a time of `time.monotonic`; one that has passed means a single look. After
+        anything but an answer or `Wake.DEADLINE` there is nothing more to listen to.
+
+        Raises:
+            CancelledError: the run was cancelled; the adapter is gone.
+        """
+        try:
+            while (event := self._connection.next_event()) is None:
+                is_last_look = time.monotonic() >= deadline
+                read = self._channel.read(deadline)
+                if isinstance(read, Wake):
+                    return read
+                self._take(read)
+                if is_last_look:
+                    return self._connection.next_event() or Wake.DEADLINE
+        except RemoteProtocolError as error:
+            return error
+        except CancelledError:
+            self.kill()
+            raise
+        return event
+
+    def end_input(self) -> None:
+        """Closes the adapter's stdin."""
+        self._channel.end_stdin()
+
+    def wait_gone(self, deadline: float) -> bool:
+        """Discards output until the adapter is gone by itself; False if the deadline came first.
+
+        `deadline` is a time of `time.monotonic`. Raises as `listen` does.
+        """
+        try:
+            return self._channel.wait_gone(deadline)
+        except CancelledError:
+            self.kill()
+            raise
+
+    def answers_at_last(self) -> bool:
+        """Whether an answer comes once stdin is closed: it was in a buffer all the time."""
+        self.end_input()
+        return isinstance(self.listen(time.monotonic() + _LAST_FLUSH_SECONDS), Result)
 
     def shut_down(self) -> tuple[str, ...]:
         """Tells the adapter to leave, and sees to it; warnings if it did not leave well.
@@ -135,79 +197,13 @@ class Session:
             return failures.left_badly(gone)
         return (failures.had_to_be_killed(LEAVE_LIMIT_SECONDS, gone),)
 
-    def kill(self) -> Gone:
-        """Kills the whole tree at once, unless it is gone already."""
-        if self._gone is None:
-            self._gone = self._guard.clear()
-            self._channel.close()
-        return self._gone
-
-    def _launch(self, command: Command) -> None:
-        try:
-            self._guard.launch(command, self._channel.adapter_ends, self._limits)
-        except LaunchRefusedError as refusal:
-            self._channel.close()
-            raise failures.not_launched(refusal, command) from None
-        except GuardLostError:
-            self.kill()
-            raise LaunchError("The guard process that contains the adapter ended.") from None
-        finally:
-            self._channel.close_adapter_ends()
-
-    def _call(self, method: Method, params: Any, limit_seconds: float) -> Result:
-        started = time.monotonic()
-        try:
-            can_be_written = self._write(method, params)
-            outcome = (
-                self._converse(started + limit_seconds) if can_be_written else Wake.STDIN_CLOSED
-            )
-        finally:
-            self.call_seconds = time.monotonic() - started
-        if isinstance(outcome, Result):
-            return outcome
-        raise self._failure(method, outcome, limit_seconds)
-
-    def _write(self, method: Method, params: Any) -> bool:
-        request = self._connection.send(method, params)
-        if self._on_wire is not None:
-            self._on_wire("->", request)
-        return self._channel.write(request)
-
-    def _converse(self, deadline: float) -> Event | Wake | RemoteProtocolError:
-        """Reads until the adapter has said something whole, or can't any more."""
-        try:
-            while (event := self._connection.next_event()) is None:
-                is_last_look = time.monotonic() >= deadline
-                read = self._channel.read(deadline)
-                if isinstance(read, Wake):
-                    return read
-                self._take(read)
-                if is_last_look:
-                    return self._connection.next_event() or Wake.DEADLINE
-        except RemoteProtocolError as error:
-            return error
-        except CancelledError:
-            self.kill()
-            raise
-        return event
-
-    def _take(self, data: bytes) -> None:
-        if self._on_wire is not None and data:
-            self._on_wire("<-", data)
-        self._connection.receive(data)
-
-    def _failure(
-        self,
-        method: Method,
-        outcome: Event | Wake | RemoteProtocolError,
-        limit_seconds: float,
-    ) -> AdapterError:
+    def failure(self, method: Method, outcome: Outcome, limit_seconds: float) -> AdapterError:
         """Kills the tree, and tells what the outcome means for the pending call."""
-        if method == "initialize" and outcome is Wake.DEADLINE and self._answers_at_last():
+        if method == "initialize" and outcome is Wake.DEADLINE and self.answers_at_last():
             self.kill()
             return failures.flushed_too_late(limit_seconds)
         has_ended = outcome is Wake.GONE or (self._may_be_ending(outcome) and self._ends_now())
-        remains = self._remains()
+        remains = self.remains()
         exceeded = remains.gone.exceeded
         if outcome is Wake.TOO_MUCH_OUTPUT:
             exceeded = Exceeded("output", self._channel.output_bytes, self._limits.output_bytes)
@@ -224,31 +220,59 @@ class Session:
         pipe = "stdout" if isinstance(outcome, EndOfOutput) else "stdin"
         return failures.closed_a_pipe(pipe, method, remains)
 
-    def _may_be_ending(self, outcome: Event | Wake | RemoteProtocolError) -> bool:
+    def kill(self) -> Gone:
+        """Kills the whole tree at once, unless it is gone already."""
+        if self._gone is None:
+            self._gone = self._guard.clear()
+            self._channel.close()
+        return self._gone
+
+    def remains(self) -> Remains:
+        """Kills the whole tree, unless it is gone already, and tells what is known of it."""
+        gone = self.kill()
+        return Remains(gone, self.stderr_tail, self._connection.unfinished)
+
+    def _launch(self, command: Command) -> None:
+        try:
+            self._guard.launch(command, self._channel.adapter_ends, self._limits)
+        except LaunchRefusedError as refusal:
+            self._channel.close()
+            raise failures.not_launched(refusal, command) from None
+        except GuardLostError:
+            self.kill()
+            raise LaunchError("The guard process that contains the adapter ended.") from None
+        finally:
+            self._channel.close_adapter_ends()
+
+    def _call(self, method: Method, params: Any, limit_seconds: float) -> Result:
+        outcome = self.exchange(method, params, limit_seconds)
+        if isinstance(outcome, Result):
+            return outcome
+        raise self.failure(method, outcome, limit_seconds)
+
+    def _write(self, method: Method, params: Any) -> bool:
+        request = self._connection.send(method, params)
+        if self._on_wire is not None:
+            self._on_wire("->", request)
+        return self._channel.write(request)
+
+    def _take(self, data: bytes) -> None:
+        if self._on_wire is not None and data:
+            self._on_wire("<-", data)
+        self._connection.receive(data)
+
+    def _may_be_ending(self, outcome: Outcome) -> bool:
         is_mid_line = isinstance(outcome, RemoteProtocolError) and (
             outcome.rule == "ended-in-mid-line"
         )
         return is_mid_line or isinstance(outcome, EndOfOutput) or outcome is Wake.STDIN_CLOSED
 
-    def _answers_at_last(self) -> bool:
-        """Whether an answer comes once stdin is closed: it was in a buffer all the time."""
-        self._channel.end_stdin()
-        return isinstance(self._converse(time.monotonic() + _LAST_FLUSH_SECONDS), Result)
-
     def _ends_now(self) -> bool:
         """Whether a pipe was closed because the process is exiting."""
-        try:
-            return self._channel.wait_gone(time.monotonic() + _EXIT_NOTICE_SECONDS)
-        except CancelledError:
-            self.kill()
-            raise
+        return self.wait_gone(time.monotonic() + _EXIT_NOTICE_SECONDS)
 
     def _in_form(self, parse: Callable[[Any, bytes], _Form], result: Result) -> _Form:
         try:
             return parse(result.value, result.line)
         except RemoteProtocolError as error:
-            raise failures.malformed(error, self._remains()) from None
-
-    def _remains(self) -> Remains:
-        gone = self.kill()
-        return Remains(gone, self.stderr_tail, self._connection.unfinished)
+            raise failures.malformed(error, self.remains()) from None
