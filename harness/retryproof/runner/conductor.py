@@ -6,8 +6,7 @@ run's cancel token is used.
 
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import NoReturn, TypeVar
+from typing import NoReturn, TypeVar, TypeVarTuple
 
 from msgspec import Struct
 from retryproof_protocol.messages import ContractReference
@@ -35,6 +34,7 @@ from ..supervise.limits import Limits
 from ..supervise.session import Session, WireSink
 from .pacing import Pacing
 
+_Asked = TypeVarTuple("_Asked")
 _Answer = TypeVar("_Answer")
 
 
@@ -87,7 +87,7 @@ class Conductor:
             self._report_failure(call, error, time.monotonic() - started)
         self._session = session
         self._emit(AdapterLaunched(self._now(), self._guard.containment))
-        result = self._call(call, lambda: session.initialize(self._plan.contract))
+        result = self._call(call, session.initialize, self._plan.contract)
         clock = result.capabilities.clock
         self._seconds_per_tick = None if clock is None else clock.seconds_per_tick
         self._emit(CallReturned(self._now(), call, session.call_seconds))
@@ -112,7 +112,7 @@ class Conductor:
             if pacing is not None:
                 self._wait(session, call, pacing.due_at(operation.at))
             self._emit(CallStarted(self._now(), call))
-            observation = self._call(call, partial(session.step, operation))
+            observation = self._call(call, session.step, operation)
             self._emit(CallReturned(self._now(), call, session.call_seconds, observation))
             if pacing is None and self._seconds_per_tick is not None:
                 pacing = Pacing(self._seconds_per_tick, operation.at, time.monotonic())
@@ -139,11 +139,11 @@ class Conductor:
         remaining_seconds = moment - time.monotonic()
         if remaining_seconds > 0:
             self._emit(WaitStarted(self._now(), remaining_seconds))
-            self._call(call, lambda: session.wait_until(moment))
+            self._call(call, session.wait_until, moment)
 
-    def _call(self, call: Call, make: Callable[[], _Answer]) -> _Answer:
+    def _call(self, call: Call, ask: Callable[[*_Asked], _Answer], *asked: *_Asked) -> _Answer:
         try:
-            return make()
+            return ask(*asked)
         except AdapterError as error:
             self._report_failure(call, error, self._running_session().call_seconds)
         except CancelledError:

@@ -109,7 +109,7 @@ class Channel:
         while True:
             remaining_seconds = deadline - time.monotonic()
             # Rounded up: a wait must not end before its deadline.
-            wait_ms = max(0, math.ceil(remaining_seconds * 1000))
+            wait_ms = math.ceil(remaining_seconds * 1000) if remaining_seconds > 0 else 0
             ready = dict(self._poll.poll(wait_ms))
             if self._cancel in ready:
                 raise CancelledError
