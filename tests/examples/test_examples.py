@@ -42,7 +42,13 @@ def _install(*command: str) -> None:
 @pytest.mark.parametrize(
     ("name", "install"),
     [
+        pytest.param("drf-idem", install_python, id="drf-idem"),
+        pytest.param(
+            "express-idempotency", install_node, id="express-idempotency", marks=needs("npm")
+        ),
         pytest.param("fastapi-idempotency", install_python, id="fastapi-idempotency"),
+        pytest.param("flask-once", install_python, id="flask-once"),
+        pytest.param("idemkit-python", install_python, id="idemkit-python"),
         pytest.param("node-idempotency", install_node, id="node-idempotency", marks=needs("npm")),
     ],
 )
