@@ -44,8 +44,8 @@ def measure(argv: tuple[str, ...]) -> Startup:
     guard.close()
     cancel.close()
     medians = [_median_ms(column) for column in zip(*rows, strict=True)]
-    sandboxed_ms = medians.pop() if len(medians) > len(Startup.__struct_fields__) - 1 else None
-    return Startup(*medians, sandboxed_ms=sandboxed_ms)
+    bare_ms, guarded_ms, with_new_guard_ms, *sandboxed_ms = medians
+    return Startup(bare_ms, guarded_ms, with_new_guard_ms, *sandboxed_ms or [None])
 
 
 def _bare(argv: tuple[str, ...]) -> float:

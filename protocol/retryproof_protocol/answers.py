@@ -91,7 +91,8 @@ def parse_initialize_result(result: Any, line: bytes) -> InitializeResult:
     except msgspec.ValidationError as error:
         raise RemoteProtocolError(
             "initialize-result",
-            f"The result of `initialize` in {quote_start(line)} is not in form: {error}.",
+            f"The result of `initialize` in {quote_start(line)} is not in form: "
+            f"{_as_clause(error)}.",
             'Answer with {"protocolVersion": 1, "adapter": {"name": "..."}, "capabilities": {}}.',
         ) from None
 
@@ -191,7 +192,8 @@ def _parse_error(error: Any, line: bytes) -> ErrorObject:
     except msgspec.ValidationError as problem:
         raise RemoteProtocolError(
             "error-object",
-            f'The line {quote_start(line)} has an "error" that is not in form: {problem}.',
+            f'The line {quote_start(line)} has an "error" that is not in form: '
+            f"{_as_clause(problem)}.",
             'Give an error as {"code": -32000, "message": "..."}.',
         ) from None
 
@@ -218,3 +220,8 @@ def _wrong_result(problem: str, line: bytes) -> RemoteProtocolError:
         'Return exactly {"status": 201, "receipt": 1, "committedWrites": 1}: status an integer '
         "100..599 or null, receipt an integer from 1 or null, committedWrites an integer from 0.",
     )
+
+
+def _as_clause(error: msgspec.ValidationError) -> str:
+    message = str(error)
+    return message[:1].lower() + message[1:]

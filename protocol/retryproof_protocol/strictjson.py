@@ -132,4 +132,6 @@ def _find_repeat(value: Any, path: str) -> str | None:
 
 def _as_clause(message: str) -> str:
     reason = message.removeprefix("JSON is malformed: ")
+    if reason == "Input data was truncated":
+        reason = "it ends too early"
     return reason[:1].lower() + reason[1:]

@@ -53,7 +53,7 @@ def test_at_any_moment(tmp_path: Path, number: int, after_seconds: float, times:
     family = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
     for _ in range(times):
         process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, _ = process.communicate(timeout=30)
     wait_until_dead([member.pid for member in family])
     reap_inherited()
     if stdout:

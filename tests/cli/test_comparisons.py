@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from retryproof import app, resources
 from retryproof.cli.inputs import MAX_INPUT_BYTES
-from retryproof.cli.main import main
+from retryproof.cli.main import run_command_line
 from retryproof.contract.bundle import digest_of
 
 from tests.bundle import BUNDLE
@@ -60,7 +60,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     def run(*arguments: str, stdin: bytes = b"") -> Ended:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         with pytest.raises(SystemExit) as ended:
-            main(arguments)
+            run_command_line(arguments)
         sys.stdin.close()
         captured = capsys.readouterr()
         assert isinstance(ended.value.code, int)

@@ -1,18 +1,19 @@
 """Every behaviour of the zoo: the verdict, the words, the next cases, and nothing left behind."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import pytest
-from retryproof.app import RunRequest, drive_until_interrupted
+from retryproof.app import RunRequest, drive_async
 from retryproof.reports.report import Report
-from retryproof.supervise.interruption import run_to_the_end
 from retryproof.supervise.launch import program
 
 from bench.deadlines import busy_processors
 from tests.driving import BUNDLE, assert_conserved, here
+from tests.golden import assert_golden
 from tests.zoo.table import CALL_SECONDS, CASES, ROWS, Row
 
 FAULTY = str(Path(__file__).parent.parent.parent / "fixtures/faulty/adapter.py")
@@ -26,7 +27,7 @@ async def drive(row: Row, folder: Path) -> Report:
     argv = (sys.executable, "-I", "-S", FAULTY, *once, *row.arguments)
     request = RunRequest(program(argv, here()), CASES, row.time_and_other_limits(), keep_going=True)
     with anyio.fail_after(PATIENCE_SECONDS):
-        return await drive_until_interrupted(BUNDLE, request, until=run_to_the_end)
+        return await drive_async(BUNDLE, request)
 
 
 def check(row: Row, report: Report) -> None:
@@ -82,6 +83,28 @@ def test_eight_at_a_time(tmp_path: Path) -> None:
     anyio.run(drive_all)
     for row in ROWS:
         check(row, reports[row.name])
+    assert_golden("zoo.txt", "\n".join(words(row, reports[row.name]) for row in ROWS))
+
+
+def words(row: Row, report: Report) -> str:
+    """What the report tells of this behaviour, without what differs from run to run."""
+    lines = [f"{row.name}: {' '.join(row.arguments)[:80]}"]
+    for case in report.cases:
+        if case.failure is not None:
+            step = "" if case.failure.call.step is None else f" {case.failure.call.step + 1}"
+            lines.append(f"  {case.failure.kind} at {case.failure.call.method}{step}")
+            lines += [f"  {case.failure.message}", f"  > {case.failure.advice}"]
+    lines += [f"  warning: {warning}" for warning in report.warnings]
+    text = "\n".join(lines).replace(FAULTY, "adapter.py") + "\n"
+    return _VARYING_NUMBER.sub("N", _VARYING_COMMANDS.sub("(...)", text))
+
+
+_VARYING_NUMBER = re.compile(
+    r"(?<=held )[\d,]+|(?<=had )[\d,]+|(?<=written )[\d,]+|(?<=with it )\d+"
+    r"|(?<=and )[\d,]+(?= bytes more)|(?<=line )\d+"
+)
+# A process that has forked and not yet become another program has its parent's command line.
+_VARYING_COMMANDS = re.compile(r"\((?=\S*(?:sleep|python))[^()]*\)")
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,19 @@ def _list_broken_cases(observed: Sequence[ObservedCase], dialect: str) -> str:
     broken = ", ".join(case.case.name for case in observed if _has_effect(case))
     finding = f"What was written, or a receipt, is not as promised in {broken}; no single named "
     finding += "fault explains that."
+    if any(map(_hides_a_write, observed)):
+        finding += " A retry wrote again while its answer named the first write, and so hid it."
     return finding + (f" Besides, status codes differ: {dialect}." if dialect else "")
+
+
+def _hides_a_write(observed: ObservedCase) -> bool:
+    pairs = zip(observed.case.expected, observed.observations, strict=False)
+    return any(
+        actual.committed_writes > expected.committed_writes
+        and actual.receipt is not None
+        and actual.receipt == expected.receipt
+        for expected, actual in pairs
+    )
 
 
 def _has_effect(observed: ObservedCase) -> bool:

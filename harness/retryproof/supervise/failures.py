@@ -94,7 +94,9 @@ def crashed(method: Method, remains: Remains) -> AdapterCrashError | LaunchError
             "own folder is kept of them.",
         )
     status = remains.gone.status
-    advice = "Its stderr says more, if it wrote anything."
+    advice = "See what it wrote to stderr."
+    if not remains.stderr_tail:
+        advice = "It wrote nothing to stderr: have it print there what went wrong."
     if any(sign in remains.stderr_tail for sign in _SIGNS_OF_NO_MORE_FILES):
         advice = "It may open more files at a time with --max-open-files."
     elif status == 0:
