@@ -45,7 +45,9 @@ def measure(argv: tuple[str, ...]) -> Startup:
     cancel.close()
     medians = [_median_ms(column) for column in zip(*rows, strict=True)]
     bare_ms, guarded_ms, with_new_guard_ms, *sandboxed_ms = medians
-    return Startup(bare_ms, guarded_ms, with_new_guard_ms, *sandboxed_ms or [None])
+    return Startup(
+        bare_ms, guarded_ms, with_new_guard_ms, sandboxed_ms[0] if sandboxed_ms else None
+    )
 
 
 def _bare(argv: tuple[str, ...]) -> float:

@@ -15,6 +15,10 @@ from . import resources
 from .clock import RunClock
 from .contract.bundle import Bundle, Case, load_bundle
 from .contract.model import FAULTS
+from .doctor.examination import Examinee
+from .doctor.examination import examine as examine_adapter
+from .doctor.patient import Progress
+from .doctor.report import make_report
 from .errors import InvalidArgumentsError
 from .events import (
     AdapterDescription,
@@ -26,6 +30,7 @@ from .events import (
     SandboxDescription,
     Sink,
 )
+from .reports.doctor import DoctorReport
 from .reports.report import Evidence, Report
 from .reports.self_test import SelfTestReport, Trial, summarize
 from .reports.summary import Summary
@@ -112,6 +117,23 @@ def self_test(bundle: Bundle, until: Until = run_to_the_end) -> SelfTestReport:
     return summarize(bundle, trials, skipped)
 
 
+def examine(
+    bundle: Bundle,
+    launch: Launch,
+    limits: Limits,
+    until: Until = run_to_the_end,
+    tell: Progress | None = None,
+    on_wire: WireSink | None = None,
+) -> DoctorReport:
+    """Finds out what is wrong with an adapter; `tell` hears what is waited for meanwhile."""
+    examinee = Examinee(launch, bundle.reference, limits)
+    findings, interrupted_by = anyio.run(
+        examine_adapter, examinee, until, tell or (lambda _: None), on_wire
+    )
+    described = _describe_adapter(launch)
+    return make_report(findings, described, interrupted_by)
+
+
 async def drive_async(
     bundle: Bundle,
     request: RunRequest,
@@ -148,15 +170,19 @@ def _run_started(
         contract=bundle.reference,
         contract_digest=bundle.digest,
         cases=tuple(cases.values()),
-        adapter=AdapterDescription(
-            command=tuple(map(_as_text, launch.shown_argv)),
-            host=launch.host,
-            cwd=_as_text(launch.command.cwd),
-            added_environment=launch.added_environment,
-            sandbox=_describe_sandbox(launch.sandbox),
-        ),
+        adapter=_describe_adapter(launch),
         limits=msgspec.convert(request.limits, LimitsDescription, from_attributes=True),
         load=_measure_load(),
+    )
+
+
+def _describe_adapter(launch: Launch) -> AdapterDescription:
+    return AdapterDescription(
+        command=tuple(map(_as_text, launch.shown_argv)),
+        host=launch.host,
+        cwd=_as_text(launch.command.cwd),
+        added_environment=launch.added_environment,
+        sandbox=_describe_sandbox(launch.sandbox),
     )
 
 

@@ -4,29 +4,38 @@ Results are strict: a value that two readers could take differently is refused, 
 well-formed value that merely differs from the expected one is none of this module's business.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from . import malformed
 from .errors import RemoteProtocolError
-from .messages import ErrorObject, InitializeResult, Message, Observation
-from .quoting import escape_controls, quote_start
+from .messages import (
+    PROTOCOL_VERSION,
+    AdapterIdentity,
+    ErrorObject,
+    InitializeResult,
+    Message,
+    Observation,
+)
+from .quoting import quote_start, shown_name
 from .strictjson import StrictJSONError, decode
 
 _OBSERVATION_MEMBERS = ("status", "receipt", "committedWrites")
 
 
+def parse_step_response(line: bytes, pending_id: int) -> Any | ErrorObject:
+    """As `parse_response`, but a result in the plainest form is an `Observation` already."""
+    observation = _plain_observation(line, pending_id)
+    return parse_response(line, pending_id) if observation is None else observation
+
+
 def parse_response(line: bytes, pending_id: int) -> Any | ErrorObject:
     """The result in a response line, or the error object in its place.
-
-    The result of `step` comes as an `Observation` if it is in the plainest form.
 
     Raises:
         RemoteProtocolError: the line is no response to the request with `pending_id`.
     """
-    if (observation := _plain_observation(line, pending_id)) is not None:
-        return observation
     response = _decode_object(line)
     if response.get("jsonrpc") != "2.0":
         raise RemoteProtocolError(
@@ -62,7 +71,7 @@ def parse_observation(result: Any, line: bytes) -> Observation:
         raise _wrong_result(f'lacks "{missing[0]}"', line)
     if len(result) > len(_OBSERVATION_MEMBERS):
         unknown = next(name for name in result if name not in _OBSERVATION_MEMBERS)
-        raise _wrong_result(f'has the member "{escape_controls(unknown)}" besides', line)
+        raise _wrong_result(f'has the member "{shown_name(unknown)}" besides', line)
     status = _integer_or_null(result, "status", line)
     receipt = _integer_or_null(result, "receipt", line)
     writes = as_integer(result["committedWrites"])
@@ -80,11 +89,15 @@ def parse_observation(result: Any, line: bytes) -> Observation:
 def parse_initialize_result(result: Any, line: bytes) -> InitializeResult:
     """The result of `initialize`. Another protocol version is the caller's to judge.
 
+    Of a result in another version nothing else is read: it may have any form.
+
     Raises:
         RemoteProtocolError: it lacks a member, or has one of another form.
     """
     if isinstance(result, dict):
         version = as_integer(result.get("protocolVersion"))
+        if version is not None and version != PROTOCOL_VERSION:
+            return InitializeResult(version, AdapterIdentity(""))
         result = result if version is None else {**result, "protocolVersion": version}
     try:
         return msgspec.convert(result, InitializeResult)
@@ -119,7 +132,8 @@ def describe_type(value: Any) -> str:
     return names.get(type(value), "null")
 
 
-class _PlainAnswer(Message, frozen=True, tag_field="jsonrpc", tag="2.0"):
+class _PlainAnswer(Message, frozen=True):
+    jsonrpc: Literal["2.0"]
     id: int
     result: Observation
 
@@ -158,9 +172,9 @@ def _decode_object(line: bytes) -> dict[str, Any]:
 
 
 def _refusal(error: StrictJSONError, line: bytes) -> RemoteProtocolError:
-    if error.path:
+    if error.rule == "repeated-member":
         return malformed.repeated_member(line, error.path)
-    if error.problem.startswith("is not UTF-8"):
+    if error.rule == "not-utf8":
         return malformed.not_utf8(line, error.problem)
     return malformed.not_json(line, error.problem)
 
@@ -187,6 +201,8 @@ def _check_id(response: dict[str, Any], pending_id: int, line: bytes) -> None:
 
 
 def _parse_error(error: Any, line: bytes) -> ErrorObject:
+    if isinstance(error, dict) and (code := as_integer(error.get("code"))) is not None:
+        error = {**error, "code": code}
     try:
         return msgspec.convert(error, ErrorObject)
     except msgspec.ValidationError as problem:

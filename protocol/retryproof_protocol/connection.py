@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from . import malformed
-from .answers import parse_response
+from .answers import parse_response, parse_step_response
 from .errors import LocalProtocolError, RemoteProtocolError
 from .framing import LineSplitter, LineTooLongError
 from .messages import ErrorObject, Method, Request
@@ -81,6 +81,7 @@ class Connection:
         self._lines = LineSplitter()
         self._encode = msgspec.json.Encoder().encode
         self._output_ended = False
+        self._parse = parse_response
         self.state = State.IDLE
         self.last_id = 0
 
@@ -92,6 +93,7 @@ class Connection:
         """
         self._move(_REQUEST)
         self.last_id += 1
+        self._parse = parse_step_response if method == "step" else parse_response
         return self._encode(Request(self.last_id, method, params)) + b"\n"
 
     def receive(self, data: bytes) -> None:
@@ -127,7 +129,7 @@ class Connection:
             self._move(Trigger.UNASKED_LINE)
             raise malformed.unasked_line(line)
         try:
-            value = parse_response(line, self.last_id)
+            value = self._parse(line, self.last_id)
         except RemoteProtocolError:
             self._move(Trigger.VIOLATION)
             raise

@@ -14,6 +14,7 @@ STDOUT_IS_THE_PROTOCOLS = (
     "Stdout belongs to the protocol: send logs and prints to stderr, and let nothing else "
     "(a library's banner, a child process) write to it."
 )
+_SHOWN_START_BYTES = 80
 _ONE_LINE_PER_ANSWER = "Write each answer as one line of compact JSON and end it with \\n."
 
 
@@ -43,11 +44,14 @@ def repeated_member(line: bytes, path: str) -> RemoteProtocolError:
 
 
 def line_too_long(start: bytes) -> RemoteProtocolError:
-    """More than a line may hold, with or without an end."""
+    """More than a line may hold, with or without an end.
+
+    How much of it has arrived depends on the pieces it came in, and is not told.
+    """
     return RemoteProtocolError(
         "line-too-long",
         f"A line on stdout is longer than 1 MiB ({MAX_LINE_BYTES:,} bytes). "
-        f"It starts {quote_start(start, 80)}.",
+        f"It starts {quote_start(start[:_SHOWN_START_BYTES])}.",
         f"{_ONE_LINE_PER_ANSWER} {STDOUT_IS_THE_PROTOCOLS}",
     )
 

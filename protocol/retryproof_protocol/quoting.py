@@ -3,6 +3,7 @@
 import unicodedata
 
 DEFAULT_SHOWN_BYTES = 160
+SHOWN_NAME_CHARACTERS = 60
 
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -17,6 +18,12 @@ def escape_controls(text: str, keep: str = "") -> str:
         character if character in keep or not _is_unsafe(character) else _escape(character)
         for character in text
     )
+
+
+def shown_name(name: str) -> str:
+    """A member's name as it can be shown: escaped, and only its start if it is long."""
+    ellipsis = "..." if len(name) > SHOWN_NAME_CHARACTERS else ""
+    return escape_controls(name[:SHOWN_NAME_CHARACTERS]) + ellipsis
 
 
 def quote_start(data: bytes, limit_bytes: int = DEFAULT_SHOWN_BYTES) -> str:

@@ -8,23 +8,32 @@ of a repeated name and says nothing.
 
 import functools
 import json
+import re
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from .quoting import shown_name
+
 JSONValue: TypeAlias = "bool | int | float | str | list[JSONValue] | dict[str, JSONValue] | None"
+
+
+Rule: TypeAlias = Literal["not-utf8", "not-json", "repeated-member"]
 
 
 class StrictJSONError(ValueError):
     """The bytes are not strict JSON.
 
-    `path` names the place ("steps[3].at", or "" for the whole text), `problem` says what is
-    wrong there in words that follow a subject ("is not JSON: ...").
+    Attributes:
+        rule: which rule they break.
+        path: the place ("steps[3].at", or "" for the whole text), safe to show.
+        problem: what is wrong there, in words that follow a subject ("is not JSON: ...").
     """
 
-    def __init__(self, path: str, problem: str) -> None:
+    def __init__(self, rule: Rule, path: str, problem: str) -> None:
         super().__init__(f"{path or 'the text'} {problem}")
+        self.rule = rule
         self.path = path
         self.problem = problem
 
@@ -55,18 +64,20 @@ def decode(data: bytes, float_hook: Callable[[str], Any] | None = None) -> JSONV
         value: JSONValue = _decoder(float_hook).decode(text)
         return value if _is_whole(text, value) else _refuse_repeats(text, float_hook)
     except UnicodeDecodeError as error:
-        raise StrictJSONError("", f"is not UTF-8 at byte {error.start}") from None
+        raise StrictJSONError("not-utf8", "", f"is not UTF-8 at byte {error.start}") from None
     except _RepeatedMemberError:
         raise _repeated_member(text) from None
     except RecursionError:
-        raise StrictJSONError("", "is nested too deeply") from None
+        raise StrictJSONError("not-json", "", "is nested too deeply") from None
     except (msgspec.DecodeError, ValueError) as error:
-        raise StrictJSONError("", f"is not JSON: {_as_clause(str(error))}") from None
+        problem = f"is not JSON: {_as_clause(str(error), data)}"
+        raise StrictJSONError("not-json", "", problem) from None
 
 
 def member_path(parent: str, name: str) -> str:
-    """The path of a member of the object at `parent`."""
-    return f"{parent}.{name}" if parent else name
+    """The path of a member of the object at `parent`, safe to show."""
+    shown = shown_name(name)
+    return f"{parent}.{shown}" if parent else shown
 
 
 def element_path(parent: str, index: int) -> str:
@@ -110,7 +121,7 @@ def _refuse_repeats(text: str, float_hook: Callable[[str], Any] | None) -> JSONV
 
 def _repeated_member(text: str) -> StrictJSONError:
     path = _find_repeat(json.loads(text, object_pairs_hook=_Members), "")
-    return StrictJSONError(path or "", "is there twice")
+    return StrictJSONError("repeated-member", path or "", "is there twice")
 
 
 def _find_repeat(value: Any, path: str) -> str | None:
@@ -130,8 +141,17 @@ def _find_repeat(value: Any, path: str) -> str | None:
     return None
 
 
-def _as_clause(message: str) -> str:
-    reason = message.removeprefix("JSON is malformed: ")
+_NON_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
+
+
+def _as_clause(message: str, data: bytes) -> str:
+    reason, _, _ = message.removeprefix("JSON is malformed: ").partition(" - at `")
     if reason == "Input data was truncated":
-        reason = "it ends too early"
+        return "it ends too early"
+    place = re.search(r"\(byte (\d+)\)", reason)
+    # The grammar is left at the first letter that fits no literal, one after a minus sign.
+    left_at = int(place[1]) if place else len(data)
+    word = _NON_NUMBER.match(data, max(0, left_at - 1)) or _NON_NUMBER.match(data, left_at)
+    if word is not None:
+        return f"it has no number {word[0].decode()}"
     return reason[:1].lower() + reason[1:]

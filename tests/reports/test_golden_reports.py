@@ -1,4 +1,4 @@
-"""The text of representative reports, to the letter: tests/golden.py says how to renew them."""
+"""The text of representative reports, to the letter: tests/golden_files.py says how to renew them."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from retryproof.reports.text import render_report
 from retryproof_protocol.messages import AdapterIdentity, Observation
 
 from tests.bundle import BUNDLE
-from tests.golden import FOLDER, assert_golden, rendered
+from tests.golden_files import FOLDER, assert_golden, rendered
 from tests.reports.comparisons import CHECKS, COMPARISONS, REDUCTIONS
 from tests.reports.runs import ScriptedRun, adapter, complete_run
 from tests.strategies import FAULT_NAMES
@@ -125,7 +125,7 @@ def test_the_report_of_a_run_reads_as_before(name: str) -> None:
         render_report(report, BUNDLE, lambda case: f"retryproof run --case {case} ./adapter.py")
     )
 
-    assert_golden(f"run-{name}.txt", text)
+    assert_golden(f"reports/run-{name}.txt", text)
 
 
 def test_the_report_of_the_self_test_reads_as_before() -> None:
@@ -136,22 +136,22 @@ def test_the_report_of_the_self_test_reads_as_before() -> None:
     broken = Trial("node", None, crash())
     report = summarize(BUNDLE, [*trials, broken], ["perl: perl was not found."])
 
-    assert_golden("self-test.txt", rendered(render_self_test(report)))
+    assert_golden("reports/self-test.txt", rendered(render_self_test(report)))
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_answer_of_check_reads_as_before(name: str) -> None:
-    assert_golden(f"check-{name}.txt", rendered(render_check(CHECKS[name])))
+    assert_golden(f"reports/check-{name}.txt", rendered(render_check(CHECKS[name])))
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_the_answer_of_reduce_reads_as_before(name: str) -> None:
-    assert_golden(f"reduce-{name}.txt", rendered(render_reduce(REDUCTIONS[name])))
+    assert_golden(f"reports/reduce-{name}.txt", rendered(render_reduce(REDUCTIONS[name])))
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_the_answer_of_compare_reads_as_before(name: str) -> None:
-    assert_golden(f"compare-{name}.txt", rendered(render_compare(COMPARISONS[name])))
+    assert_golden(f"reports/compare-{name}.txt", rendered(render_compare(COMPARISONS[name])))
 
 
 def test_no_golden_file_is_left_over() -> None:
@@ -160,4 +160,4 @@ def test_no_golden_file_is_left_over() -> None:
     expected |= {f"reduce-{name}.txt" for name in REDUCTIONS}
     expected |= {f"compare-{name}.txt" for name in COMPARISONS}
 
-    assert {path.name for path in FOLDER.glob("*.txt")} == expected
+    assert {path.name for path in (FOLDER / "reports").glob("*.txt")} == expected

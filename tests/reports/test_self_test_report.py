@@ -7,7 +7,7 @@ from retryproof.reports.report import Report
 from retryproof.reports.self_test import Trial, render_self_test, summarize
 
 from tests.bundle import BUNDLE
-from tests.golden import rendered
+from tests.golden_files import rendered
 from tests.reports.runs import ScriptedRun, complete_run
 from tests.strategies import FAULT_NAMES
 

@@ -255,7 +255,7 @@ def test_resources_are_added_up_over_all_processes() -> None:
 
     assert (used.processes_spawned, used.processes_leaked) == (2, 3)
     assert (used.cpu_seconds, used.peak_rss_bytes) == (0.5, 20 * 1024 * 1024)
-    assert used.calls == 1 + 4, "a reset; then a reset and three steps"
+    assert used.calls == 2 + 4, "a reset and a step without an answer; a reset and three steps"
     assert report.warnings == ("It left badly.",)
     assert report.stderr_tail == "bye\n"
 

@@ -14,7 +14,7 @@ from retryproof_protocol.errors import RemoteProtocolError
 from retryproof_protocol.messages import AdapterIdentity, ErrorObject, Observation, Operation
 
 from tests.bundle import BUNDLE, CASES
-from tests.golden import rendered
+from tests.golden_files import rendered
 from tests.protocol.conversations import violation_of
 from tests.reports.runs import ScriptedRun, adapter, complete_run
 

@@ -13,7 +13,7 @@ from retryproof.supervise.launch import program
 
 from bench.deadlines import busy_processors
 from tests.driving import BUNDLE, assert_conserved, here
-from tests.golden import assert_golden
+from tests.golden_files import assert_golden
 from tests.zoo.table import CALL_SECONDS, CASES, ROWS, Row
 
 FAULTY = str(Path(__file__).parent.parent.parent / "fixtures/faulty/adapter.py")

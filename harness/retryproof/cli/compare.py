@@ -4,6 +4,7 @@ import click
 
 from .. import app
 from ..contract.compare import compare as compare_submissions
+from ..errors import InvalidArgumentsError
 from ..reports.comparison_text import render_compare
 from ..reports.exit_status import exit_status_of
 from .inputs import read_named_submission
@@ -24,6 +25,8 @@ def compare(parent: str, candidate: str, as_json: bool) -> int:
     Example:
       retryproof compare parent.json shorter.json
     """
+    if parent == candidate == "-":
+        raise InvalidArgumentsError("Standard input can be only one of the two files.")
     bundle = app.contract_bundle()
     report = compare_submissions(
         read_named_submission(parent, bundle),

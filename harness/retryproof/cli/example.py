@@ -4,6 +4,7 @@ import click
 
 from .. import app, resources
 from ..errors import EXIT_PASS
+from .output import print_bytes
 
 
 @click.command()
@@ -18,5 +19,5 @@ def example() -> int:
       retryproof example > counterexample.json
       retryproof reduce counterexample.json
     """
-    click.echo(resources.read_bytes(app.SEED_FILE), nl=False)
+    print_bytes(resources.read_bytes(app.SEED_FILE))
     return EXIT_PASS

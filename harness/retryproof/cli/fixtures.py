@@ -4,6 +4,7 @@ import click
 
 from .. import app, resources
 from ..errors import EXIT_PASS
+from .output import print_bytes
 
 
 @click.command()
@@ -14,5 +15,5 @@ def fixtures() -> int:
     Example:
       retryproof fixtures > contract.json
     """
-    click.echo(resources.read_bytes(app.CONTRACT_FILE), nl=False)
+    print_bytes(resources.read_bytes(app.CONTRACT_FILE))
     return EXIT_PASS

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import BinaryIO, TextIO
 
 from ..contract.artifacts import Submission, read_submission
 from ..contract.bundle import Bundle
@@ -19,7 +20,7 @@ def read_named(name: str, limit_bytes: int = MAX_INPUT_BYTES) -> bytes:
     """
     try:
         if name == "-":
-            data = sys.stdin.buffer.read(limit_bytes + 1)
+            data = _standard_input().read(limit_bytes + 1)
         else:
             with Path(name).open("rb") as file:
                 data = file.read(limit_bytes + 1)
@@ -28,6 +29,14 @@ def read_named(name: str, limit_bytes: int = MAX_INPUT_BYTES) -> bytes:
     if len(data) > limit_bytes:
         raise FileError(f"{name} is larger than {limit_bytes:,} bytes.")
     return data
+
+
+def _standard_input() -> BinaryIO:
+    # The type of sys.stdin does not tell that a process may be started without one.
+    stream: TextIO | None = sys.stdin
+    if stream is None:
+        raise FileError("Standard input can't be read: it is closed.")
+    return stream.buffer
 
 
 def read_named_submission(name: str, bundle: Bundle) -> Submission:

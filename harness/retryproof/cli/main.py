@@ -11,9 +11,10 @@ from .. import __version__
 from ..errors import EXIT_FAILED, EXIT_INTERNAL_ERROR, EXIT_INTERRUPTED, RetryproofError
 from .check import check
 from .compare import compare
+from .doctor import doctor
 from .example import example
 from .fixtures import fixtures
-from .output import complain, give_up_on_stdout, make_robust
+from .output import OutputError, abandon_stdout, complain, make_robust, telling
 from .reduce import reduce
 from .run import run
 from .self_test import self_test
@@ -34,26 +35,29 @@ def cli() -> None:
     """
 
 
-for command in (self_test, fixtures, run, check, reduce, compare, example):
+for command in (self_test, fixtures, run, doctor, check, reduce, compare, example):
     cli.add_command(command)
 
 
 def run_command_line(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits."""
-    make_robust()
     try:
-        status = cli.main(args=arguments, prog_name="retryproof", standalone_mode=False)
-        sys.stdout.flush()
+        make_robust()
+        with telling():
+            status = cli.main(args=arguments, prog_name="retryproof", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         status = error.exit_code
     except RetryproofError as error:
         complain(error.message, error.advice)
         status = error.exit_status
+        if isinstance(error, OutputError):
+            abandon_stdout()
     except (KeyboardInterrupt, click.Abort):
         status = EXIT_INTERRUPTED
     except BrokenPipeError:
-        give_up_on_stdout(EXIT_FAILED)
+        status = EXIT_FAILED
+        abandon_stdout()
     except Exception:  # noqa: BLE001 - whatever gets here is a bug, and must not be a traceback
         status = _report_bug()
     sys.exit(status)

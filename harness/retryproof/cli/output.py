@@ -1,23 +1,59 @@
 """Where output goes: stdout for people or as one JSON document, stderr for diagnostics."""
 
+import errno
 import os
 import sys
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
 
 import click
 import msgspec
+from retryproof_protocol.quoting import escape_controls
 from rich.console import Console, RenderableType
 
+from ..errors import FileError
+
+_OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF}
 PLAIN_WIDTH = 140
 """Columns where no terminal says how many it has: room for a trace's table."""
 
 
+class OutputError(FileError):
+    """Standard output can't be written."""
+
+
 def make_robust() -> None:
-    """Lets stdout and stderr take any text, whatever their encoding."""
+    """Lets stdout and stderr take any text, whatever their encoding.
+
+    Raises:
+        OutputError: there is no stdout.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
+        raise OutputError("Standard output is closed.")
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Surrounds whatever is printed on stdout.
+
+    Raises:
+        BrokenPipeError: nobody reads it any more.
+        OutputError: it can't be written.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno not in _OUTPUT_ERRORS or error.filename is not None:
+            raise
+        raise OutputError(f"Standard output can't be written: {error.strerror}.") from None
 
 
 def human_console(*, stderr: bool = False) -> Console:
@@ -31,23 +67,30 @@ def human_console(*, stderr: bool = False) -> Console:
 def print_human(renderables: Iterable[RenderableType]) -> None:
     """Prints for people on stdout; only a terminal's lines are wrapped."""
     console = human_console()
-    for renderable in renderables:
-        console.print(renderable, soft_wrap=not console.is_terminal)
+    with telling():
+        for renderable in renderables:
+            console.print(renderable, soft_wrap=not console.is_terminal)
 
 
 def print_json(document: Any) -> None:
     """Prints one JSON document on stdout."""
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+    print_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+
+
+def print_bytes(document: bytes) -> None:
+    """Prints a document on stdout as it is."""
+    with telling():
+        click.echo(document, nl=False)
 
 
 def complain(message: str, advice: str = "") -> None:
     """Tells of a problem on stderr."""
     for line in filter(None, (f"retryproof: {message}", advice)):
-        click.echo(line, err=True)
+        click.echo(escape_controls(line), err=True)
 
 
-def give_up_on_stdout(status: int) -> NoReturn:
-    """Leaves with the status after the reader of stdout has gone away."""
-    # The interpreter flushes stdout at exit and would complain about the closed pipe.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(status)
+def abandon_stdout() -> None:
+    """Gives up what could not be written, or the interpreter would complain of it at its exit."""
+    stdout: TextIO | None = sys.stdout
+    if stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())

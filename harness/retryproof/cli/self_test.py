@@ -29,4 +29,5 @@ def self_test(as_json: bool) -> int:
         print_json(report)
     else:
         print_human(render_self_test(report))
+    interruptions.finish()
     return exit_status_of(report.verdict == "pass", interruptions.first)

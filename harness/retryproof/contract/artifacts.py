@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from retryproof_protocol.answers import as_integer, describe_type
 from retryproof_protocol.messages import Operation
-from retryproof_protocol.quoting import escape_controls
+from retryproof_protocol.quoting import shown_name
 from retryproof_protocol.strictjson import StrictJSONError, decode, element_path, member_path
 
 from .bundle import Mission
@@ -21,7 +21,6 @@ from .model import FAULTS
 _OPERATION_MEMBERS = ("at", "key", "value", "delivery")
 _CHOICES = {"key": ("A", "B"), "value": ("A", "B"), "delivery": ("received", "lost")}
 _RECEIPT_HASH = re.compile(r"(sha256:)?[0-9a-f]{64}")
-_SHOWN_NAME_CHARACTERS = 60
 
 
 class Artifact(Struct, frozen=True):
@@ -167,9 +166,8 @@ class _Reader:
     ) -> None:
         for name in members:
             if name not in names:
-                shown = escape_controls(name[:_SHOWN_NAME_CHARACTERS])
                 allowed = ", ".join(names)
-                self._refuse(member_path(path, shown), f"is not allowed here: only {allowed}.")
+                self._refuse(member_path(path, name), f"is not allowed here: only {allowed}.")
 
     def _refuse_backward_ticks(self, steps: list[Operation | None], path: str) -> None:
         latest = self._mission.min_tick
@@ -191,8 +189,7 @@ def _is_receipt_hash(value: Any) -> bool:
 
 def _but_is(value: Any) -> str:
     if isinstance(value, str):
-        shown = escape_controls(value[:_SHOWN_NAME_CHARACTERS])
-        return f'is the string "{shown}"; it'
+        return f'is the string "{shown_name(value)}"; it'
     if type(value) is float:
         return f"is {value}; it"
     return f"is {describe_type(value)}; it"

@@ -71,12 +71,12 @@ def _explain_without_a_fault(bundle: Bundle, observed: Sequence[ObservedCase]) -
     fitting = [
         name for name in FAULTS if all(_explains_effects(faulty(name), case) for case in observed)
     ]
+    apart = f"Apart from its status codes{f' ({dialect})' if dialect else ''}, what was observed "
     if len(fitting) == 1:
         description = bundle.fault(fitting[0])
-        return (
-            f"Apart from its status codes ({dialect}), what was observed looks like "
-            f"{description.name}. {description.explanation}"
-        )
+        return f"{apart}looks like {description.name}. {description.explanation}"
+    if fitting:
+        return f"{apart}fits {_either(fitting)}."
     return _list_broken_cases(observed, dialect)
 
 
@@ -86,8 +86,8 @@ def _caution(bundle: Bundle, observed: Sequence[ObservedCase]) -> str:
     if complete == len(bundle.cases):
         return ""
     return (
-        f" Only {complete} of the {len(bundle.cases)} cases could be observed to the end: the "
-        "others may show something else."
+        f" Only {complete} of the {len(bundle.cases)} cases were observed to the end: the others "
+        "may show something else."
     )
 
 
@@ -134,8 +134,12 @@ def _other_statuses(observed: Sequence[ObservedCase]) -> list[str]:
     for case in observed:
         for expected, actual in zip(case.case.expected, case.observations, strict=False):
             if classify(differences(expected, actual)) == "status-only":
-                found[f"{actual.status} where the contract says {expected.status}"] = None
+                found[f"{_status(actual)} where the contract says {_status(expected)}"] = None
     return list(found)
+
+
+def _status(observation: Observation) -> str:
+    return "no status" if observation.status is None else str(observation.status)
 
 
 def _either(names: Sequence[str]) -> str:

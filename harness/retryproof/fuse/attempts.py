@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
-from .numerals import Number, exact_sum
+from .numerals import Number, exact_sum, is_amount
 
 MAX_ATTEMPTS = 10_000
 DEFAULT_COST_UNITS = 1
@@ -63,7 +63,8 @@ class Attempt(Part, frozen=True):
     cost_units: Units | UnsetType = UNSET
 
     def check(self) -> None:  # noqa: D102
-        sum_up((self,))
+        if self.cost_units is not UNSET and not is_amount(self.cost_units):
+            raise ValueError("cost_units must be a finite number from 0")
 
 
 class Tally(Struct, frozen=True, gc=False):

@@ -13,10 +13,10 @@ _SHOWN_PATH_CHARACTERS = 200
 
 
 def problem_at(path: str, message: str) -> Problem:
-    """The problem, its place safe to show: names in it may be anything, of any length."""
+    """The problem, its place short enough to read; the names in it are safe to show already."""
     if len(path) > _SHOWN_PATH_CHARACTERS:
         path = f"{path[:_SHOWN_PATH_CHARACTERS]}..."
-    return Problem(path if path.isprintable() else escape_controls(path), message)
+    return Problem(path, message)
 
 
 def describe(value: Any) -> str:

@@ -5,6 +5,7 @@ the integer 1, or a cost with more digits than a double holds. Such inputs come 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar, get_args
 
 import msgspec
@@ -13,7 +14,7 @@ from retryproof_protocol.strictjson import element_path, member_path
 
 from .attempts import MAX_ATTEMPTS, Attempt, Outcome, Part, Phase
 from .description import describe, describe_length, problem_at
-from .fingerprint import body_problems, fingerprint_of
+from .fingerprint import BodyError, body_problems, fingerprint_of
 from .numerals import LARGEST_NUMBER, as_integer, as_number, is_amount
 from .report import Problem
 from .request import (
@@ -75,12 +76,13 @@ class _Walk:
             self._refuse(member_path(path, required), "is missing.")
         read = {}
         for name, member in value.items():
-            place = member_path(path, name)
             if name in readers:
+                place = f"{path}.{name}" if path else name
                 read[name] = readers[name](self, member, place)
             else:
+                place = member_path(path, name)
                 self._refuse(place, f"is not allowed here: only {', '.join(readers)}.")
-        if self._found == found_before and kind is Operation:
+        if kind is Operation:
             self._compare(read, path)
         return msgspec.convert(read, kind) if self._found == found_before else None
 
@@ -89,18 +91,23 @@ class _Walk:
 
     def attempts(self, value: Any, path: str) -> Any:
         if not isinstance(value, list):
-            return self._refuse(path, f"must be an array of attempts, is {describe(value)}.")
+            self._refuse(path, f"must be an array of attempts, is {describe(value)}.")
+            return None
         if len(value) > MAX_ATTEMPTS:
-            return self._refuse(
-                path, f"has {len(value):,} attempts; at most {MAX_ATTEMPTS:,} may be."
-            )
+            self._refuse(path, f"has {len(value):,} attempts; at most {MAX_ATTEMPTS:,} may be.")
+            return None
         return [
             self.read(Attempt, attempt, element_path(path, index))
             for index, attempt in enumerate(value)
         ]
 
     def record(self, value: Any, path: str) -> PriorRecord | None:
-        return None if value is None else self.read(PriorRecord, value, path)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            self._refuse(path, f"must be an object or null, is {describe(value)}.")
+            return None
+        return self.read(PriorRecord, value, path)
 
     def policy(self, value: Any, path: str) -> Policy | None:
         return self.read(Policy, value, path)
@@ -118,16 +125,16 @@ class _Walk:
     def key(self, value: Any, path: str) -> Any:
         if not isinstance(value, str) or len(value) <= MAX_KEY_CHARACTERS:
             return self.text(value, path)
-        return self._refuse(
-            path, f"has {len(value):,} characters; at most {MAX_KEY_CHARACTERS} may be."
-        )
+        self._refuse(path, f"has {len(value):,} characters; at most {MAX_KEY_CHARACTERS} may be.")
+        return None
 
     def hash(self, value: Any, path: str) -> Any:
         try:
             return normalized_hash(value)
         except (TypeError, ValueError):
             given = f"{describe(value)}{describe_length(value)}"
-            return self._refuse(path, f"must be a sha256 of 64 hex digits, is {given}.")
+            self._refuse(path, f"must be a sha256 of 64 hex digits, is {given}.")
+            return None
 
     def body(self, value: Any, path: str) -> Any:
         for place, problem in body_problems(value, path):
@@ -158,12 +165,14 @@ class _Walk:
         return number
 
     def _compare(self, operation: Mapping[str, Any], path: str) -> None:
-        if "requestHash" not in operation or "body" not in operation:
+        given = operation.get("requestHash")
+        if given is None or "body" not in operation:
             return
-        computed = fingerprint_of(operation["body"])
-        if operation["requestHash"] != computed:
-            place = member_path(path, "requestHash")
-            self._refuse(place, f"is not the fingerprint of the body beside it, {computed}.")
+        with suppress(BodyError):  # Its problems have been found by now.
+            computed = fingerprint_of(operation["body"])
+            if given != computed:
+                place = member_path(path, "requestHash")
+                self._refuse(place, f"is not the fingerprint of the body beside it, {computed}.")
 
     def _refuse(self, path: str, message: str) -> None:
         self._found += 1

@@ -84,6 +84,7 @@ def exact_sum(whole: int, amounts: Sequence[Number]) -> Number:
         ValueError: one of the amounts is not a finite number from 0.
     """
     millionths = whole * _MILLION
+    # Up to 15 digits there is one double for a decimal number: the quotient is that double.
     for amount in amounts:
         if type(amount) is not float or not 0 <= amount < _FEW:
             return _exact_sum_of_any(whole, amounts)
@@ -104,6 +105,8 @@ def shown(number: Number) -> Number:
     """
     if type(number) is int and number < _PLAIN_LIMIT:
         return number
+    if type(number) is float and number < _SURE_INTEGER:
+        return int(number) if number.is_integer() else number
     value = min(Decimal(exact(number)), _LARGEST)
     if value < _PLAIN_LIMIT and value == value.to_integral_value():
         return int(value)

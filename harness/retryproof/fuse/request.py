@@ -140,10 +140,17 @@ def normalized_hash(text: str) -> str:
     Raises:
         ValueError: it is something else.
     """
-    # Two characters a byte leave no room for the spaces that `fromhex` would skip.
-    if len(text) != 2 * _HASH_BYTES or len(bytes.fromhex(text)) != _HASH_BYTES:
+    if len(text) != 2 * _HASH_BYTES or not _is_hex(text):
         raise ValueError("request_hash must be 64 hex digits")
     return text.lower()
+
+
+def _is_hex(text: str) -> bool:
+    try:
+        # Skipped spaces would take the place of digits, and so make fewer bytes.
+        return 2 * len(bytes.fromhex(text)) == len(text)
+    except ValueError:
+        return False
 
 
 def _normalize_hash(part: Operation | PriorRecord, given: str) -> None:

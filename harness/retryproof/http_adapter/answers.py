@@ -10,6 +10,8 @@ from .pointer import Header, JSONPointer, NotThereError, Where, describe, resolv
 from .receipts import Receipt
 from .templates import JSONValue
 
+MAX_WRITES = 2**53
+"""Up to here a JSON number is exact for every reader."""
 _SHOWN_BYTES = 80
 
 
@@ -23,6 +25,10 @@ class CallError(Exception):
 
     def __init__(self, place: str, problem: str) -> None:
         super().__init__(f"{place}: {problem}")
+
+
+class NoAnswerError(CallError):
+    """The request was sent, and its connection ended without a whole answer."""
 
 
 class Answer(Struct, frozen=True):
@@ -76,9 +82,10 @@ def read_count(answer: Answer, pointer: JSONPointer) -> int:
     value = _find(answer, pointer, place)
     if isinstance(value, list):
         return len(value)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and value >= 0 and value == int(value):  # type: ignore[operator, arg-type]
-        return int(value)  # type: ignore[arg-type]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_WRITES:
+        return value
     raise CallError(
         place,
         f"{answer.source} has {describe(value)}{_at(pointer)}, and no whole number or array.",

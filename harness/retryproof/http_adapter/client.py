@@ -1,46 +1,59 @@
 """Sends the requests of a SERVICE.toml, each on a connection of its own, and reads the answers."""
 
-import sys
 from collections.abc import Callable
+from typing import NamedTuple, TypedDict
 
 import httpx2
 
-from .answers import Answer, CallError
-from .config import Request
+from .answers import Answer, CallError, NoAnswerError
+from .log import Log
+from .request import Request
 from .templates import Values, fill, fill_text
 
 MAX_ANSWER_BYTES = 1024 * 1024
 _PROBE_SECONDS = 1.0
 _NOT_YET = frozenset({502, 503, 504})
 """What a service, or a proxy before it, answers while it is still starting."""
-_OPTIONS = {
+_LIMITS = httpx2.Limits(max_keepalive_connections=0)
+"""A kept connection may be closed by the service just when the next request is sent."""
+
+
+class _Options(TypedDict):
+    trust_env: bool
+    follow_redirects: bool
+    headers: dict[str, str]
+
+
+_OPTIONS: _Options = {
     # The service itself is tested: no proxy, no redirect, nothing out of the environment.
     "trust_env": False,
     "follow_redirects": False,
-    # A kept connection may be closed by the service just when the next request is sent.
-    "limits": httpx2.Limits(max_keepalive_connections=0),
     "headers": {"Connection": "close", "Accept-Encoding": "identity", "User-Agent": "retryproof"},
 }
 
 
 class Client:
-    """Speaks to one service. Waits without an end: the runner has the bound on every call.
+    """Speaks to one service. Waits without an end: the runner has the bound on every call."""
 
-    Attributes:
-        pending: the request that has no answer yet, in words, or None.
-    """
+    def __init__(self, base_url: str, why_silent: Callable[[], str], log: Log) -> None:
+        """`why_silent` says what may be wrong with a service that can't be reached.
 
-    def __init__(self, base_url: str, why_silent: Callable[[], str]) -> None:
-        """`why_silent` says what may be wrong with a service that can't be reached."""
-        self._http = httpx2.Client(base_url=base_url, timeout=None, **_OPTIONS)
+        Raises:
+            CallError: the base URL is none.
+        """
+        try:
+            self._http = httpx2.Client(base_url=base_url, timeout=None, limits=_LIMITS, **_OPTIONS)
+        except httpx2.InvalidURL as error:
+            raise CallError("base_url", f"{base_url} is no URL: {error}.") from None
         self._why_silent = why_silent
-        self.pending: str | None = None
+        self._log = log
 
     def send(self, request: Request, values: Values) -> Answer:
         """The answer to the request, its placeholders filled.
 
         Raises:
-            CallError: there is no whole answer, or one of more than a MiB.
+            NoAnswerError: the service ended the connection before that.
+            CallError: it can't be reached, or its answer is longer than a MiB.
         """
         place = f"{request.table} request"
         try:
@@ -54,20 +67,17 @@ class Client:
         except httpx2.InvalidURL as error:
             raise CallError(place, f"{request.target} is no URL: {error}.") from None
         label = f"{request.method} {built.url}"
-        self.pending = f"{place}: {label}"
-        sys.stderr.write(f"{self.pending}\n")
         try:
-            return self._exchange(built, label)
+            with self._log.doing(f"{place}: {label}"):
+                return self._exchange(built, label)
         except httpx2.ConnectError as error:
             reason = f"{label} can't be sent: {_reason(error)}. {self._why_silent()}"
             raise CallError(place, reason) from None
         except httpx2.HTTPError as error:
             reason = f"{label} has no whole answer: {_reason(error)}. {self._why_silent()}"
-            raise CallError(place, reason) from None
+            raise NoAnswerError(place, reason) from None
         except _TooLongError:
             raise CallError(place, f"the answer to {label} is longer than 1 MiB.") from None
-        finally:
-            self.pending = None
 
     def close(self) -> None:
         """Closes what is open."""
@@ -88,21 +98,31 @@ class Client:
         return Answer(source, response.status_code, headers, bytes(body))
 
 
-def why_no_answer(base_url: str) -> str | None:
-    """Why the service does not answer at its base URL yet; None if it does, with any status."""
+class Probe(NamedTuple):
+    """What came of one look at the base URL: a status, or the reason why there is none."""
+
+    status: int | None
+    reason: str = ""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the service has started, whatever it thinks of this URL."""
+        return self.status is not None and self.status not in _NOT_YET
+
+
+def probe(base_url: str) -> Probe:
+    """Looks once whether a service answers at its base URL, for at most a second a read."""
     try:
-        with httpx2.stream("GET", base_url, timeout=_PROBE_SECONDS, **_PROBE_OPTIONS) as response:
-            status = response.status_code
+        with httpx2.stream("GET", base_url, timeout=_PROBE_SECONDS, **_OPTIONS) as response:
+            return Probe(response.status_code, f"it answers {response.status_code}")
+    except httpx2.InvalidURL as error:
+        raise CallError("base_url", f"{base_url} is no URL: {error}.") from None
     except httpx2.HTTPError as error:
-        return _reason(error)
-    return f"it answers {status}" if status in _NOT_YET else None
+        return Probe(None, _reason(error))
 
 
 class _TooLongError(Exception):
     pass
-
-
-_PROBE_OPTIONS = {name: _OPTIONS[name] for name in ("trust_env", "follow_redirects", "headers")}
 
 
 def _reason(error: httpx2.HTTPError) -> str:

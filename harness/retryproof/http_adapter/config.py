@@ -3,19 +3,16 @@
 Only `read_service` touches a file.
 """
 
-import datetime
-import math
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from ..errors import FileError, InvalidArgumentsError
-from .pointer import JSONPointer, NoPointerError, Where, is_header_name, parse_pointer, parse_where
+from .pointer import JSONPointer, NoPointerError, Where, parse_pointer, parse_where
+from .request import Request, parse_request
 from .tables import (
     ClockTable,
     RequestTable,
@@ -26,24 +23,10 @@ from .tables import (
     WritesTable,
     read_tables,
     reset_title,
-    suggestion,
 )
-from .templates import CLOCK_PLACEHOLDERS, STEP_PLACEHOLDERS, JSONValue, placeholders
+from .templates import CLOCK_PLACEHOLDERS, STEP_PLACEHOLDERS
 
 _ADVICE = "`retryproof init http` writes a commented file to start from."
-_REQUEST = re.compile(r"([A-Z]+) ((?:/|https?://)\S*)")
-_Value = TypeVar("_Value")
-
-
-class Request(Struct, frozen=True):
-    """An HTTP request with placeholders in it. `table` is where the file has it: "[step]"."""
-
-    table: str
-    method: str
-    target: str
-    headers: Mapping[str, str]
-    json: JSONValue = None
-    body: str | None = None
 
 
 class Command(Struct, frozen=True):
@@ -158,13 +141,13 @@ def _resets(tables: tuple[ResetTable, ...]) -> tuple[Request | Command, ...]:
 def _clock(table: ClockTable) -> Request | float:
     _require_one("[clock]", {"request": table.request, "seconds_per_tick": table.seconds_per_tick})
     if table.seconds_per_tick is None:
-        return _request("[clock]", table, CLOCK_PLACEHOLDERS)
+        return parse_request("[clock]", table, CLOCK_PLACEHOLDERS)
     _refuse_request_keys("[clock]", table)
     return table.seconds_per_tick
 
 
 def _step(tables: ServiceTables) -> Step:
-    request = _request("[step]", tables.step, STEP_PLACEHOLDERS)
+    request = parse_request("[step]", tables.step, STEP_PLACEHOLDERS)
     try:
         return Step(request, parse_where(tables.step.receipt))
     except NoPointerError as error:
@@ -181,7 +164,7 @@ def _writes(table: WritesTable) -> Writes:
 def _request_or_command(title: str, table: ResetTable | WritesTable) -> Request | Command:
     _require_one(title, {"request": table.request, "command": table.command})
     if table.command is None:
-        return _request(title, table, ())
+        return parse_request(title, table, ())
     _refuse_request_keys(title, table)
     return Command(title, table.command)
 
@@ -199,54 +182,3 @@ def _refuse_request_keys(title: str, table: RequestTable) -> None:
     for name, value in (("headers", table.headers), ("json", table.json), ("body", table.body)):
         if value not in (None, {}):
             raise ServiceFileError(f"{title} {name} goes with a request, and there is none.")
-
-
-def _request(title: str, table: RequestTable, allowed: tuple[str, ...]) -> Request:
-    parts = _REQUEST.fullmatch(table.request or "")
-    if parts is None:
-        raise ServiceFileError(
-            f'{title} request: "{table.request}" is no request; write a method and a path, such '
-            'as "POST /orders".'
-        )
-    if table.json is not None and table.body is not None:
-        raise ServiceFileError(f"{title} has both json and body; a request has one body.")
-    for name, value in table.headers.items():
-        _check_header(f"{title} headers", name, value)
-    _check_json(f"{title} json", table.json)
-    whole = {"request": parts[2], "headers": table.headers, "json": table.json, "body": table.body}
-    for key, value in whole.items():
-        _check_placeholders(f"{title} {key}", value, allowed)
-    return Request(title, parts[1], parts[2], table.headers, table.json, table.body)
-
-
-def _check_header(place: str, name: str, value: str) -> None:
-    if not is_header_name(name):
-        raise ServiceFileError(f'{place}: "{name}" is no name of a header.')
-    if not (value.isascii() and value.isprintable()):
-        raise ServiceFileError(f"{place}: the value of {name} is not plain ASCII.")
-
-
-def _check_json(place: str, value: Any) -> None:
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        raise ServiceFileError(f"{place}: JSON has no dates; write {value} in quotes.")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ServiceFileError(f"{place}: JSON has no {value}.")
-    if isinstance(value, dict):
-        for name, member in value.items():
-            _check_json(f"{place}.{name}", member)
-    elif isinstance(value, list):
-        for index, element in enumerate(value):
-            _check_json(f"{place}[{index}]", element)
-
-
-def _check_placeholders(place: str, template: Any, allowed: tuple[str, ...]) -> None:
-    for name in placeholders(template):
-        if name in allowed:
-            continue
-        if name in STEP_PLACEHOLDERS:
-            where = "[clock] and [step]" if name in CLOCK_PLACEHOLDERS else "[step]"
-            raise ServiceFileError(f"{place}: {{{name}}} has a value in {where} only.")
-        raise ServiceFileError(
-            f"{place}: {{{name}}} is no placeholder. {suggestion(name, STEP_PLACEHOLDERS)} "
-            "Text that is meant as it is has a space inside its braces."
-        )

@@ -16,30 +16,37 @@ from typing import IO
 from retryproof_protocol.quoting import quote_start
 
 from .answers import Answer, CallError
-from .client import MAX_ANSWER_BYTES, why_no_answer
+from .client import MAX_ANSWER_BYTES, probe
 from .config import Command, Start
+from .log import Log
 
 STOP_SECONDS = 0.4
 """From asking the service to stop to the kill; the runner gives the adapter 1 s in all."""
+_PLACE = "[start] command"
 _PROBE_EVERY_SECONDS = 0.05
+_LAST_MOMENT_SECONDS = 0.2
 _KEPT_BYTES = 2048
 _SHOWN_BYTES = 200
 
 
-def run_command(command: Command) -> Answer:
+def run_command(command: Command, log: Log) -> Answer:
     """Runs the command; its stdout as the answer. Waits without an end, as the client does.
 
     Raises:
         CallError: it could not be started, failed, or printed more than a MiB.
     """
     place, label = f"{command.table} command", shlex.join(command.argv)
-    sys.stderr.write(f"{place}: {label}\n")
     # Files, as a process that the command leaves behind would keep a pipe open.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:
         try:
-            status = subprocess.run(
-                command.argv, stdin=subprocess.DEVNULL, stdout=output, stderr=complaints
-            ).returncode
+            with log.doing(f"{place}: {label}"):
+                status = subprocess.run(
+                    command.argv,
+                    check=False,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=complaints,
+                ).returncode
         except OSError as error:
             raise CallError(place, f"{label} can't be started: {error.strerror}.") from None
         if status != 0:
@@ -63,7 +70,7 @@ class StartedService:
         """
         self._label = shlex.join(start.argv)
         self._last_bytes = b""
-        if why_no_answer(base_url) is None:
+        if probe(base_url).status is not None:
             raise CallError(
                 _PLACE,
                 f"something answers at {base_url} before {self._label} was started: end that, or "
@@ -89,22 +96,27 @@ class StartedService:
             CallError: it ended, or did not answer in time.
         """
         deadline = time.monotonic() + within_seconds
-        while (reason := why_no_answer(base_url)) is not None:
+        while not (look := probe(base_url)).is_ready:
             if self._process.poll() is not None:
-                raise CallError(_PLACE, self.describe())
+                raise CallError(
+                    _PLACE,
+                    f"{self.describe()} The command has to stay for as long as the service does.",
+                )
             if time.monotonic() > deadline:
                 raise CallError(
                     _PLACE,
-                    f"{self._label} runs, but does not answer at {base_url} within "
-                    f"{within_seconds:g} s ({reason}). Give it more time with within_seconds and "
-                    f"--startup-timeout, if that is all.{_last_words(self._last_bytes)}",
+                    f"{self._label} runs, but there is no answer at {base_url} within "
+                    f"{within_seconds:g} s: {look.reason}. If it only starts slowly, raise "
+                    "within_seconds and --startup-timeout.",
                 )
             time.sleep(_PROBE_EVERY_SECONDS)
 
     def describe(self) -> str:
         """What became of the process, and what it said last if it is gone."""
-        status = self._process.poll()
-        if status is None:
+        try:
+            # Its connections may have ended a moment before itself.
+            status = self._process.wait(_LAST_MOMENT_SECONDS)
+        except subprocess.TimeoutExpired:
             return f"{self._label} ([start]) is running."
         self._pump.join(STOP_SECONDS)
         words = _last_words(self._last_bytes)
@@ -127,11 +139,7 @@ class StartedService:
         output = self._process.stdout
         while output is not None and (data := os.read(output.fileno(), 65536)):
             self._last_bytes = (self._last_bytes + data)[-_KEPT_BYTES:]
-            sys.stderr.buffer.write(data)
-            sys.stderr.buffer.flush()
-
-
-_PLACE = "[start] command"
+            os.write(sys.stderr.fileno(), data)
 
 
 def _end_of(file: IO[bytes]) -> bytes:

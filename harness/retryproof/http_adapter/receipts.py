@@ -1,6 +1,7 @@
 """A service's own receipts as ordinals in the order of commit. Pure."""
 
 import json
+from itertools import count
 from typing import TypeAlias
 
 Receipt: TypeAlias = str | int | float
@@ -19,15 +20,15 @@ class Receipts:
     def ordinal(self, receipt: Receipt, writes_before: int, writes_after: int) -> int:
         """The ordinal of a receipt that an answer named, between these counts of writes.
 
-        A new one names the write that was just committed. Without such a write it names none:
-        then its ordinal is one that no write has yet.
+        A new one names the write that was just committed; without such a write, the first one
+        that no answer has named yet. If every write has its name already, the new one names
+        none of them, and gets an ordinal that no write has.
         """
         name = json.dumps(receipt)
         if name not in self._ordinals:
-            ordinal = max(writes_after, writes_before + 1)
-            while ordinal in self._ordinals.values():
-                ordinal += 1
-            self._ordinals[name] = ordinal
+            taken = set(self._ordinals.values())
+            first = writes_after if writes_after > writes_before else 1
+            self._ordinals[name] = next(each for each in count(first) if each not in taken)
         return self._ordinals[name]
 
     def known(self, receipt: Receipt) -> int | None:

@@ -171,10 +171,14 @@ def _check_keys(
 
 
 def _in_toml_words(message: str, members: Mapping[str, Any]) -> str:
-    """msgspec's "Expected `str`, got `int` - at `$.step.request`" as this file's readers say it."""
+    """Msgspec's "Expected `str`, got `int` - at `$.step.request`" as this file's readers say it."""
     problem, _, path = message.partition(" - at ")
-    words = re.sub(r"`(\w+)`", lambda word: _TOML_WORDS.get(word[1], word[1]), problem)
-    words = words.replace("`", "")
+    words = re.sub(
+        r"`(\w+)`",
+        lambda word: _TOML_WORDS.get(word[1], word[1]),
+        # A key may be left out, but TOML has no null to write.
+        problem.replace(" | null", ""),
+    )
     return f"{_place_of_path(path.strip('`'), members)}: {words[:1].lower()}{words[1:]}."
 
 

@@ -1,4 +1,4 @@
-"""The placeholders in a request: {key}, {value}, {at} and {key_uuid}. Pure."""
+"""The placeholders in a request: {key}, {value}, {at}, {key_uuid} and {delivery}. Pure."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ Values: TypeAlias = Mapping[str, str | int]
 JSONValue: TypeAlias = "bool | int | float | str | list[JSONValue] | dict[str, JSONValue] | None"
 
 CLOCK_PLACEHOLDERS = ("at",)
-STEP_PLACEHOLDERS = ("key", "value", "at", "key_uuid")
+STEP_PLACEHOLDERS = ("key", "value", "at", "key_uuid", "delivery")
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
 _Template = TypeVar("_Template", bound=JSONValue)
@@ -27,6 +27,7 @@ def step_values(operation: Operation, case_seed: bytes) -> dict[str, str | int]:
         "value": operation.value,
         "at": operation.at,
         "key_uuid": key_uuid(operation.key, case_seed),
+        "delivery": operation.delivery,
     }
 
 

@@ -83,6 +83,7 @@ class Latency(Struct, frozen=True):
 class Resources(Struct, frozen=True, rename="camel"):
     """What the run took.
 
+    `calls` counts requests but `initialize` and `shutdown`, answered or not.
     `processes_spawned` counts launches of the adapter, `processes_leaked` the processes beside
     its first one that had to be killed. `overshoot_ms` is how long past its deadline the latest
     call was cut, if any was; `peak_rss_bytes` is of the whole tree.

@@ -26,6 +26,8 @@ class Trial(Struct, frozen=True):
         broken = [case for case in self.report.cases if case.failure is not None]
         if broken and broken[0].failure is not None:
             return f"{broken[0].name}: {broken[0].failure.kind}: {broken[0].failure.message}"
+        if self.report.verdict == "incomplete":
+            return "the run was cut short"
         failed = {case.name for case in self.report.cases if case.verdict == "fail"}
         expected = set() if self.fault is None else set(bundle.fault(self.fault).caught_by)
         if failed != expected:

@@ -16,6 +16,7 @@ from ..events import (
     AdapterLaunched,
     CallFailed,
     CallReturned,
+    CallStarted,
     CaseStarted,
     Event,
     Failure,
@@ -67,6 +68,7 @@ class Summary:
         self._launches: list[AdapterLaunched] = []
         self._initialized: AdapterInitialized | None = None
         self._departures: list[AdapterGone] = []
+        self._calls = 0
         self._latencies_ms: list[float] = []
         self._overshoots_ms: list[float] = []
         self._ended: RunEnded | None = None
@@ -79,6 +81,8 @@ class Summary:
                 self._logs = {case.name: _CaseLog(case) for case in event.cases}
             case CaseStarted(case=name):
                 self._current = self._logs[name]
+            case CallStarted(call=call) if call.method != "initialize":
+                self._calls += 1
             case CallReturned():
                 self._take_answer(event)
             case CallFailed(failure=failure):
@@ -156,7 +160,7 @@ class Summary:
 
     def _report_resources(self, load_before: Load, load_after: Load) -> Resources:
         return Resources(
-            calls=len(self._latencies_ms),
+            calls=self._calls,
             latency_ms=_percentiles(self._latencies_ms),
             peak_rss_bytes=max((gone.peak_rss_bytes for gone in self._departures), default=0),
             cpu_seconds=_rounded(sum(gone.cpu_seconds for gone in self._departures)),

@@ -1,5 +1,6 @@
 """The report of a run for people: the verdict first, then a line a case, then what broke."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 
@@ -51,6 +52,15 @@ def describe_evidence(evidence: str, not_covered: tuple[str, ...]) -> list[Text]
     ]
 
 
+def describe_command(command: tuple[str, ...], host: str | None, folder: str) -> str:
+    """How an adapter is started, in words: the file that a bundled host runs, or the command."""
+    if host == "http":
+        return escape_controls(f"service {_shortened(command[-1], folder)}")
+    if host is not None:
+        return escape_controls(f"module {_shortened(command[2], folder)}")
+    return escape_controls(shlex.join(command))
+
+
 def describe_operation(operation: Operation) -> str:
     """An operation in words."""
     lost = ", lost" if operation.delivery == "lost" else ""
@@ -93,10 +103,8 @@ def _describe_adapter(report: Report) -> str:
     adapter = report.adapter
     parts = [adapter.name, adapter.version, adapter.language and f"({adapter.language})"]
     identity = " ".join(part for part in parts if part)
-    started = " ".join(adapter.command)
-    if adapter.host is not None:
-        started = f"module {_shortened(adapter.command[2], adapter.cwd)}"
-    return escape_controls(f"{identity}; {started}" if identity else started)
+    started = describe_command(adapter.command, adapter.host, adapter.cwd)
+    return f"{escape_controls(identity)}; {started}" if identity else started
 
 
 def _describe_sandbox(sandbox: SandboxDescription) -> str:

@@ -139,15 +139,21 @@ class Conductor:
         remaining_seconds = moment - time.monotonic()
         if remaining_seconds > 0:
             self._emit(WaitStarted(self._now(), remaining_seconds))
-            self._call(call, session.wait_until, moment)
+            self._call(call, session.wait_until, moment, is_sent=False)
 
-    def _call(self, call: Call, ask: Callable[[*_Asked], _Answer], *asked: *_Asked) -> _Answer:
+    def _call(
+        self,
+        call: Call,
+        ask: Callable[[*_Asked], _Answer],
+        *asked: *_Asked,
+        is_sent: bool = True,
+    ) -> _Answer:
         try:
             return ask(*asked)
         except AdapterError as error:
             self._report_failure(call, error, self._running_session().call_seconds)
         except CancelledError:
-            self._report_interruption(call)
+            self._report_interruption(call, is_sent)
             raise
 
     def _report_failure(self, call: Call, error: AdapterError, elapsed_seconds: float) -> NoReturn:
@@ -159,16 +165,17 @@ class Conductor:
             self._report_gone(self._session, ())
         raise CaseFailedError from error
 
-    def _report_interruption(self, call: Call) -> None:
-        failure = Failure(
-            "interrupted",
-            call,
-            f"The run was interrupted while `{call.method}` was pending, and the adapter was "
-            "killed. Whether this call took effect is unknown.",
-            "",
-            False,
-            self._running_session().call_seconds * 1000,
+    def _report_interruption(self, call: Call, is_sent: bool) -> None:
+        elapsed_ms = self._running_session().call_seconds * 1000
+        message = (
+            f"The run was interrupted before `{call.method}` was sent; the adapter was killed."
         )
+        if is_sent:
+            message = (
+                f"The run was interrupted while `{call.method}` was pending; the adapter was "
+                "killed. Whether this call took effect is unknown."
+            )
+        failure = Failure("interrupted", call, message, "", not is_sent, elapsed_ms)
         self._emit(CallFailed(self._now(), failure))
         self._report_gone(self._running_session(), ())
 

@@ -83,7 +83,7 @@ def flushed_too_late(limit_seconds: float) -> LaunchError:
     )
 
 
-def crashed(method: Method, remains: Remains) -> AdapterCrashError | LaunchError:
+def crashed(method: Method | None, remains: Remains) -> AdapterCrashError | LaunchError:
     """The process ended while a call was pending."""
     if remains.gone.guard_lost:
         return _guard_lost(remains)
@@ -102,16 +102,16 @@ def crashed(method: Method, remains: Remains) -> AdapterCrashError | LaunchError
     elif status == 0:
         advice = "An adapter goes on answering until it is told `shutdown` or its stdin ends."
     return AdapterCrashError(
-        f"The adapter {describe_exit(remains.gone)} while `{method}` was pending."
+        f"The adapter {describe_exit(remains.gone)} {_while(method)}."
         f"{_partial_answer(remains)}{_strays_sentence(remains.gone)}{_last_words(remains)}",
         advice,
     )
 
 
-def closed_a_pipe(pipe: str, method: Method, remains: Remains) -> MalformedAnswerError:
+def closed_a_pipe(pipe: str, method: Method | None, remains: Remains) -> MalformedAnswerError:
     """The process lives, but can't be talked to any more."""
     return MalformedAnswerError(
-        f"The adapter closed its {pipe} while `{method}` was pending, and went on running: it "
+        f"The adapter closed its {pipe} {_while(method)}, and went on running: it "
         f"was killed{_with_its_strays(remains.gone)}.{_last_words(remains)}",
         "Keep stdin and stdout open until the process ends.",
     )
@@ -138,13 +138,12 @@ def refused(method: Method, error: ErrorObject) -> AdapterRefusalError:
     )
 
 
-def over_limit(method: Method, exceeded: Exceeded, remains: Remains) -> LimitError:
+def over_limit(method: Method | None, exceeded: Exceeded, remains: Remains) -> LimitError:
     """The adapter used more than it may."""
     used, option = _LIMITS[exceeded.name]
     value, allowed = (_amount(number, exceeded) for number in (exceeded.value, exceeded.allowed))
     return LimitError(
-        f"While `{method}` was pending, the adapter {used.format(value)}; {allowed} are allowed: "
-        f"it was killed"
+        f"The adapter {used.format(value)} {_while(method)}; {allowed} are allowed: it was killed"
         f"{_with_its_strays(remains.gone)}. Whether this call took effect is unknown."
         f"{_last_words(remains)}",
         f"If it needs that much, allow it with {option}.",
@@ -244,6 +243,10 @@ def _guard_lost(remains: Remains) -> AdapterCrashError:
         f"adapter itself; everything that it left was killed.{_last_words(remains)}",
         "An adapter must not signal its parent process.",
     )
+
+
+def _while(method: Method | None) -> str:
+    return "while no call was pending" if method is None else f"while `{method}` was pending"
 
 
 def _reason(error: LaunchRefusedError) -> str:

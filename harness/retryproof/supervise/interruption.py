@@ -10,6 +10,7 @@ from typing import TypeAlias
 import anyio
 
 PATIENCE_SECONDS = 2.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 Work: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -36,8 +37,16 @@ class Interruptions:
 
     def listen(self) -> None:
         """Takes over both signals, for the rest of the process. Only in the main thread."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _SIGNALS:
             signal.signal(number, self._note)
+
+    def finish(self) -> None:
+        """Ignores both signals while the process leaves with all said and done.
+
+        The interpreter takes a handler away before it is gone, but leaves an ignored signal so.
+        """
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
 
     async def run(self, work: Work) -> str | None:
         """Runs the work; the name of the signal that cancelled it, or None if it was done."""

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -106,6 +107,14 @@ def module(name: str, surroundings: Surroundings, python: str | None = None) -> 
     interpreter = python_interpreter(python) if host == "python" else _node_interpreter()
     host_program = str(resources.path_of(_HOST_PROGRAMS[host]))
     return _launch((interpreter, host_program, str(path.resolve())), host, surroundings)
+
+
+def http_service(name: str, added_environment: Mapping[str, str]) -> Launch:
+    """The bundled adapter for the HTTP service of a SERVICE.toml, run in that file's folder."""
+    file = Path(name).resolve()
+    # Without -P a folder with an http.py of its own would break the adapter.
+    argv = (sys.executable, "-P", "-m", "retryproof.http_adapter", str(file))
+    return _launch(argv, "http", Surroundings(str(file.parent), added_environment))
 
 
 def with_arguments(launch: Launch, arguments: tuple[str, ...]) -> Launch:

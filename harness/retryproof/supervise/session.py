@@ -117,7 +117,7 @@ class Session:
         outcome = self.listen(moment)
         self.call_seconds = time.monotonic() - started
         if outcome is not Wake.DEADLINE:
-            raise self.failure("step", outcome, 0)
+            raise self.failure(None, outcome, 0)
 
     def exchange(self, method: Method, params: Any, limit_seconds: float) -> Outcome:
         """Sends a request and listens for its answer. Judges nothing, and kills nothing.
@@ -197,8 +197,10 @@ class Session:
             return failures.left_badly(gone)
         return (failures.had_to_be_killed(LEAVE_LIMIT_SECONDS, gone),)
 
-    def failure(self, method: Method, outcome: Outcome, limit_seconds: float) -> AdapterError:
-        """Kills the tree, and tells what the outcome means for the pending call."""
+    def failure(
+        self, method: Method | None, outcome: Outcome, limit_seconds: float
+    ) -> AdapterError:
+        """Kills the tree, and tells what the outcome means for the pending call, if any."""
         if method == "initialize" and outcome is Wake.DEADLINE and self.answers_at_last():
             self.kill()
             return failures.flushed_too_late(limit_seconds)
@@ -209,11 +211,11 @@ class Session:
             exceeded = Exceeded("output", self._channel.output_bytes, self._limits.output_bytes)
         if exceeded is not None:
             return failures.over_limit(method, exceeded, remains)
-        if outcome is Wake.DEADLINE:
+        if outcome is Wake.DEADLINE and method is not None:
             return failures.not_in_time(method, limit_seconds, remains)
         if isinstance(outcome, RemoteProtocolError):
             return failures.malformed(outcome, remains, has_ended)
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, Refusal) and method is not None:
             return failures.refused(method, outcome.error)
         if has_ended:
             return failures.crashed(method, remains)
