@@ -1,4 +1,4 @@
-"""The command, as `retryproof` and as `python -m retryproof`."""
+"""The commands `retryproof` (also as `python -m retryproof`) and `retryfuse`."""
 
 import sys
 
@@ -12,6 +12,16 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     run_command_line()
+
+
+def fuse_main() -> None:
+    """Runs `retryfuse` and exits; interrupted or not, never with 2 for another reason than its."""
+    try:
+        from .cli.fuse import fuse
+        from .cli.main import run_command_line
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    run_command_line(command=fuse)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,18 @@ def install_node(folder: Path) -> tuple[str, ...]:
     return ("adapter.mjs",)
 
 
+def serve_python(folder: Path) -> tuple[str, ...]:
+    """The example's own virtual environment; the arguments for its service."""
+    install_python(folder)
+    return ("--http", "service.toml")
+
+
+def serve_node(folder: Path) -> tuple[str, ...]:
+    """The example's own packages; the arguments for its service."""
+    install_node(folder)
+    return ("--http", "service.toml")
+
+
 def _install(*command: str) -> None:
     finished = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
     if finished.returncode != 0 and not os.environ.get("CI"):
@@ -48,6 +60,15 @@ def _install(*command: str) -> None:
         ),
         pytest.param("fastapi-idempotency", install_python, id="fastapi-idempotency"),
         pytest.param("flask-once", install_python, id="flask-once"),
+        pytest.param(
+            "http-express-idempotency",
+            serve_node,
+            id="http-express-idempotency",
+            marks=needs("npm"),
+        ),
+        pytest.param(
+            "http-fastapi-idempotency-key", serve_python, id="http-fastapi-idempotency-key"
+        ),
         pytest.param("idemkit-python", install_python, id="idemkit-python"),
         pytest.param("node-idempotency", install_node, id="node-idempotency", marks=needs("npm")),
     ],

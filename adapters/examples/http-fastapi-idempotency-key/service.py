@@ -11,9 +11,7 @@ class Order(BaseModel):
 
 committed_orders: list[Order] = []
 app = FastAPI()
-app.add_middleware(
-    IdempotencyMiddleware, backend=MemoryBackend(), default_ttl=RETENTION_SECONDS
-)
+app.add_middleware(IdempotencyMiddleware, backend=MemoryBackend(), default_ttl=RETENTION_SECONDS)
 
 
 @app.post("/orders", status_code=201)

@@ -1,20 +1,19 @@
 """The command `retryproof`, and how each way of ending becomes an exit status."""
 
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 
 import click
 
 from .. import __version__
-from ..errors import EXIT_FAILED, EXIT_INTERNAL_ERROR, EXIT_INTERRUPTED, RetryproofError
+from ..errors import EXIT_FAILED, EXIT_INTERRUPTED, RetryproofError
 from .check import check
 from .compare import compare
 from .doctor import doctor
 from .example import example
 from .fixtures import fixtures
-from .output import OutputError, abandon_stdout, complain, make_robust, telling
+from .fuse import NOT_EVALUATED, fuse
+from .output import OutputError, abandon_stdout, complain, make_robust, report_bug, telling
 from .reduce import reduce
 from .run import run
 from .self_test import self_test
@@ -35,22 +34,24 @@ def cli() -> None:
     """
 
 
-for command in (self_test, fixtures, run, doctor, check, reduce, compare, example):
+for command in (self_test, fixtures, run, doctor, check, reduce, compare, example, fuse):
     cli.add_command(command)
 
 
-def run_command_line(arguments: Sequence[str] | None = None) -> None:
+def run_command_line(arguments: Sequence[str] | None = None, command: click.Command = cli) -> None:
     """Runs the command line and exits."""
     try:
         make_robust()
         with telling():
-            status = cli.main(args=arguments, prog_name="retryproof", standalone_mode=False)
+            status = command.main(
+                args=arguments, prog_name=_PROGRAM_NAMES[command], standalone_mode=False
+            )
     except click.ClickException as error:
         error.show()
         status = error.exit_code
     except RetryproofError as error:
         complain(error.message, error.advice)
-        status = error.exit_status
+        status = error.exit_status if command is cli else NOT_EVALUATED
         if isinstance(error, OutputError):
             abandon_stdout()
     except (KeyboardInterrupt, click.Abort):
@@ -59,17 +60,8 @@ def run_command_line(arguments: Sequence[str] | None = None) -> None:
         status = EXIT_FAILED
         abandon_stdout()
     except Exception:  # noqa: BLE001 - whatever gets here is a bug, and must not be a traceback
-        status = _report_bug()
+        status = report_bug()
     sys.exit(status)
 
 
-def _report_bug() -> int:
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="retryproof-", suffix=".traceback", delete=False
-    ) as file:
-        file.write(f"retryproof {__version__}\n{traceback.format_exc()}")
-    complain(
-        "This is a bug in retryproof, and says nothing about your adapter.",
-        f"The traceback is in {file.name}: please send it to the project's issue tracker.",
-    )
-    return EXIT_INTERNAL_ERROR
+_PROGRAM_NAMES: dict[click.Command, str] = {cli: "retryproof", fuse: "retryfuse"}

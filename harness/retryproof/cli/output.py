@@ -3,6 +3,8 @@
 import errno
 import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -12,7 +14,8 @@ import msgspec
 from retryproof_protocol.quoting import escape_controls
 from rich.console import Console, RenderableType
 
-from ..errors import FileError
+from .. import __version__
+from ..errors import EXIT_INTERNAL_ERROR, FileError
 
 _OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF}
 PLAIN_WIDTH = 140
@@ -94,3 +97,16 @@ def abandon_stdout() -> None:
     stdout: TextIO | None = sys.stdout
     if stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+
+
+def report_bug() -> int:
+    """Saves the traceback of the error that is being handled, and says where; the status for it."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="retryproof-", suffix=".traceback", delete=False
+    ) as file:
+        file.write(f"retryproof {__version__}\n{traceback.format_exc()}")
+    complain(
+        "This is a bug in retryproof, and says nothing about your adapter.",
+        f"The traceback is in {file.name}: please send it to the project's issue tracker.",
+    )
+    return EXIT_INTERNAL_ERROR

@@ -1,5 +1,6 @@
 """Which check a broken conversation belongs to: the one trouble, and not what follows from it."""
 
+import re
 from collections.abc import Collection
 
 from retryproof_protocol.errors import RemoteProtocolError
@@ -18,7 +19,7 @@ _RULES_OF_ANY_LINE = frozenset(
 )
 """Broken by an answer that was written badly, and by anything that is no answer at all."""
 
-_MARKS_OF_AN_ANSWER = (b"jsonrpc", b'"result"', b"'result'", b'"id"')
+_MEMBER_OF_AN_ANSWER = re.compile(rb"""["'](jsonrpc|result|id)["']\s*:""")
 _MARGIN = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 """Spaces, byte-order marks and the NULs of UTF-16."""
 
@@ -53,4 +54,4 @@ def looks_like_an_answer(line: bytes) -> bool:
     text = line.strip(_MARGIN).replace(b"\0", b"")
     if not text.startswith(b"{"):
         return False
-    return text == b"{" or any(mark in text for mark in _MARKS_OF_AN_ANSWER)
+    return text == b"{" or _MEMBER_OF_AN_ANSWER.search(text) is not None

@@ -2,7 +2,7 @@
 
 from .. import __version__
 from ..events import AdapterDescription
-from ..reports.doctor import DoctorReport, ExaminedAdapter, Timing, count
+from ..reports.doctor import DoctorReport, DoctorVerdict, ExaminedAdapter, Timing, count
 from ..reports.exit_status import exit_status_of
 from .findings import Conversation, Findings
 from .timing import slowest_call, slowest_startup
@@ -15,13 +15,15 @@ def make_report(
     """The report. It passes if every check was made and holds."""
     checks = judge(findings)
     counts = count(checks)
-    passed = counts.passed == counts.planned
+    verdict: DoctorVerdict = "fail" if counts.failed else "incomplete"
+    if counts.passed == counts.planned:
+        verdict = "pass"
     slowest, startup_seconds = slowest_call(findings), slowest_startup(findings)
     return DoctorReport(
         schema="retryproof.doctor/1",
         evidence="protocol",
-        verdict="pass" if passed else "fail",
-        exit_status=exit_status_of(passed, interrupted_by),
+        verdict=verdict,
+        exit_status=exit_status_of(verdict, interrupted_by),
         interrupted_by=interrupted_by,
         adapter=ExaminedAdapter(
             command=adapter.command,

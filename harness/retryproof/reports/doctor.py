@@ -20,6 +20,9 @@ CheckId: TypeAlias = Literal[
 ]
 CheckVerdict: TypeAlias = Literal["pass", "fail", "not-checked"]
 
+DoctorVerdict: TypeAlias = Literal["pass", "fail", "incomplete"]
+"""`incomplete`: no check failed, but not every one could be made."""
+
 TITLES: dict[CheckId, str] = {
     "starts": "it starts",
     "initialize": "it answers `initialize`",
@@ -92,7 +95,7 @@ class DoctorReport(Struct, frozen=True, rename="camel"):
 
     schema: Literal["retryproof.doctor/1"]
     evidence: Literal["protocol"]
-    verdict: Literal["pass", "fail"]
+    verdict: DoctorVerdict
     exit_status: int
     interrupted_by: str | None
     adapter: ExaminedAdapter

@@ -42,7 +42,8 @@ def _verdict(report: DoctorReport) -> Text:
     parts = [f"{counts.failed} of {counts.planned} checks failed"]
     if counts.not_checked:
         parts.append(f"{counts.not_checked} could not be made")
-    return Text("FAIL: ", "bold red").append(", ".join(parts), "not bold default")
+    word = Text("FAIL: ", "bold red") if counts.failed else Text("INCOMPLETE: ", "bold yellow")
+    return word.append(", ".join(parts), "not bold default")
 
 
 def _check_lines(check: CheckReport) -> Iterator[Text]:
