@@ -3,9 +3,10 @@
 import tempfile
 from pathlib import Path
 
-from . import calls, deadlines, startup
+from . import calls, deadlines, fuse, startup
 
 MAX_RATIO_WITH_C = 1.5
+MAX_RATIO_OF_FUSE = 4
 
 
 def main() -> None:
@@ -18,6 +19,7 @@ def main() -> None:
         for title, argv in adapters.items():
             report_startup(title, argv)
     print(f"start: the interpreter alone {startup.interpreter_ms():.1f} ms")
+    report_fuse()
     report_all_deadlines("idle")
     with deadlines.busy_processors():
         report_all_deadlines("all processors busy")
@@ -46,6 +48,20 @@ def report_startup(title: str, argv: tuple[str, ...]) -> None:
     )
     if measured.sandboxed_ms is not None:
         print(f"start, {title}: in the sandbox {measured.sandboxed_ms:.1f} ms")
+
+
+def report_fuse() -> None:
+    """Decisions in bulk."""
+    bulk = fuse.measure()
+    print(
+        f"retryfuse --jsonl, {fuse.INPUTS:,} inputs: {bulk.deciding_per_second:,.0f} a second; "
+        f"only parsed and encoded {bulk.parsing_per_second:,.0f} a second, ratio "
+        f"{bulk.parsing_per_second / bulk.deciding_per_second:.2f} (limit {MAX_RATIO_OF_FUSE})"
+    )
+    print(
+        f"retryfuse --jsonl, peak memory: {bulk.few_peak_mib:.1f} MiB for "
+        f"{fuse.INPUTS // 20:,} inputs, {bulk.many_peak_mib:.1f} MiB for {fuse.INPUTS:,}"
+    )
 
 
 def report_all_deadlines(title: str) -> None:

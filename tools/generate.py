@@ -3,11 +3,13 @@
     python tools/generate.py [--check]
 
 `protocol/spec/schema/*.json` from the message types, `protocol/spec/transcripts/*.jsonl` from
-the contract's models, and in `fixtures/contract.json` the digest and which case catches which
-fault.
+the contract's models, in `fixtures/contract.json` the digest and which case catches which
+fault, and in `adapters/*/template` the adapter and the README from the kit's own README.
 """
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,8 @@ from typing import Any
 import msgspec
 from retryproof.contract.bundle import Bundle, digest_of, load_bundle
 from retryproof.contract.model import FAULTS, REFERENCE, Model, faulty
+from retryproof.kits.catalogue import Kit, kits
+from retryproof.kits.project import adapter_argument
 from retryproof_protocol import messages
 from retryproof_protocol.connection import Connection
 
@@ -43,6 +47,8 @@ def generated() -> Iterator[tuple[Path, str]]:
     models = {"correct": REFERENCE} | {fault: faulty(fault) for fault in FAULTS}
     for name, model in models.items():
         yield ROOT / f"protocol/spec/transcripts/{name}.jsonl", _transcript(bundle, model)
+    for kit in kits():
+        yield from _project_template(kit)
 
 
 def main() -> int:
@@ -104,6 +110,58 @@ def _conversation(bundle: Bundle, model: Model) -> Iterator[dict[str, Any]]:
         for operation, observation in zip(case.steps, model.trace(case.steps), strict=True):
             yield from exchange("step", operation, observation)
     yield from exchange("shutdown", {}, None)
+
+
+def _project_template(kit: Kit) -> Iterator[tuple[Path, str]]:
+    """The adapter that the kit's README has the reader write, and a README without that step."""
+    readme = (kit.folder / "README.md").read_text()
+    head, introduction = readme.split("\n## ")[0].split("\n\n", 1)
+    sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", readme, re.S | re.M))
+    steps = sections["In five minutes"]
+    ((name, source),) = re.findall(r"[Ww]rite `([^`]+)`.*?^```\w+\n(.*?)^```$", steps, re.S | re.M)
+    (*_, (how, commands)) = re.findall(r"((?:[^\n]+\n)+)\n```sh\n(.*?)```$", steps, re.S | re.M)
+    yield kit.folder / "template" / name, source
+    yield (
+        kit.folder / "template/README.md",
+        PROJECT_README.format(
+            head=head,
+            introduction=introduction,
+            name=name,
+            how=how,
+            commands=_project_commands(kit, commands),
+            about="\n".join(
+                f"## {title}\n{text}".rstrip() + "\n"
+                for title, text in sections.items()
+                if title.startswith("What the ")
+            ),
+        ),
+    )
+
+
+def _project_commands(kit: Kit, in_readme: str) -> str:
+    build = [shlex.join(command) for command in kit.project.build]
+    adapter = adapter_argument(kit)
+    run = f"retryproof run {adapter}"
+    if not "\n".join([*build, run]).endswith(in_readme.strip()):
+        raise SystemExit(f"{kit.folder}: adapter.toml has other commands than README.md")
+    return "\n".join([*build, f"retryproof doctor {adapter}", run])
+
+
+PROJECT_README = """\
+{head}
+
+{introduction}
+`{name}` fails until it is connected, and says what to write there.
+
+{how}
+```sh
+{commands}
+```
+
+The doctor tells what is wrong with the adapter, and how to mend it; the run, what is wrong with
+the service.
+
+{about}"""
 
 
 def _layout(value: Any, depth: int = 0) -> str:

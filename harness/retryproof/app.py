@@ -5,6 +5,7 @@ import platform
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
 import anyio
@@ -30,7 +31,12 @@ from .events import (
     SandboxDescription,
     Sink,
 )
+from .kits.catalogue import kits
+from .kits.project import plan_for
+from .kits.project import write as write_project
+from .kits.report import list_languages, report_project
 from .reports.doctor import DoctorReport
+from .reports.projects import LanguagesReport, ProjectReport
 from .reports.report import Evidence, Report
 from .reports.self_test import SelfTestReport, Trial, summarize
 from .reports.summary import Summary
@@ -132,6 +138,22 @@ def examine(
     )
     described = _describe_adapter(launch)
     return make_report(findings, described, interrupted_by)
+
+
+def languages() -> LanguagesReport:
+    """The languages that there is an adapter kit for."""
+    return list_languages(kits())
+
+
+def begin_project(language: str, folder: str) -> ProjectReport:
+    """Writes the files of a new adapter, or of the description of an HTTP service.
+
+    Raises:
+        InvalidArgumentsError: there is no kit for the language.
+        FileError: a file is there already, or can't be written.
+    """
+    plan = plan_for(language)
+    return report_project(plan, folder, write_project(plan, Path(folder)))
 
 
 async def drive_async(

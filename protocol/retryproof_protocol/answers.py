@@ -14,6 +14,7 @@ from .messages import (
     PROTOCOL_VERSION,
     AdapterIdentity,
     ErrorObject,
+    Evaluation,
     InitializeResult,
     Message,
     Observation,
@@ -107,6 +108,24 @@ def parse_initialize_result(result: Any, line: bytes) -> InitializeResult:
             f"The result of `initialize` in {quote_start(line)} is not in form: "
             f"{_as_clause(error)}.",
             'Answer with {"protocolVersion": 1, "adapter": {"name": "..."}, "capabilities": {}}.',
+        ) from None
+
+
+def parse_evaluation(result: Any, line: bytes) -> Evaluation:
+    """The result of `evaluate`.
+
+    Raises:
+        RemoteProtocolError: it is not exactly a known decision and a known status.
+    """
+    try:
+        return msgspec.convert(result, Evaluation)
+    except msgspec.ValidationError as error:
+        raise RemoteProtocolError(
+            "evaluate-result",
+            f"The result of `evaluate` in {quote_start(line)} is not in form: "
+            f"{_as_clause(error)}.",
+            'Return exactly {"decision": "replay_safe", "status": "pass"}, with a decision and a '
+            "status of the contract; refuse a malformed input with an error in place of a result.",
         ) from None
 
 

@@ -10,10 +10,14 @@ DEFAULT_CALL_TIMEOUT_MS = 2000
 MAX_SECONDS_PER_TICK = 600.0
 """Beyond ten minutes a tick, one case of the contract would take over an hour of waiting."""
 
-Method = Literal["initialize", "reset", "step", "shutdown"]
+Method = Literal["initialize", "reset", "step", "evaluate", "shutdown"]
 Letter = Literal["A", "B"]
 Delivery = Literal["received", "lost"]
 Tick = Annotated[int, Meta(ge=0, le=24)]
+Decision = Literal[
+    "replay_safe", "replay_stored", "brake", "reconcile_required", "reject_conflict"
+]
+DecisionStatus = Literal["pass", "fail", "unknown"]
 
 
 class Message(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -82,6 +86,16 @@ class Observation(Message, frozen=True):
     status: Annotated[int, Meta(ge=100, le=599)] | None
     receipt: Annotated[int, Meta(ge=1)] | None
     committed_writes: Annotated[int, Meta(ge=0)]
+
+
+class Evaluation(Message, frozen=True):
+    """The result of `evaluate`: may the operation be sent again, and what that means.
+
+    An input that is malformed has none: it is refused with an error.
+    """
+
+    decision: Decision
+    status: DecisionStatus
 
 
 class ErrorObject(Message, frozen=True, forbid_unknown_fields=False):

@@ -14,6 +14,8 @@ def escape_controls(text: str, keep: str = "") -> str:
     Format characters count because a bidirectional override can turn a message around.
     The characters in `keep` are left alone.
     """
+    if text.isprintable():
+        return text
     return "".join(
         character if character in keep or not _is_unsafe(character) else _escape(character)
         for character in text

@@ -15,20 +15,20 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 from retryproof.contract.model import FAULTS
+from retryproof.kits.catalogue import Kit, kits
 from retryproof.reports.report import Report
 from retryproof.supervise.launch import Surroundings, program
 from retryproof_protocol.framing import MAX_LINE_BYTES
 
 from tests.driving import CASE_NAMES, run
+from tests.toolchains import require_tools
 
 REPOSITORY = Path(__file__).parent.parent.parent
 TRANSCRIPTS = sorted((REPOSITORY / "protocol/spec/transcripts").glob("*.jsonl"))
@@ -45,23 +45,7 @@ REDIRECTS_ONLY_ITS_OWN_PRINTS = {"csharp", "java", "lua"}
 """Languages whose standard library can't give the number 1 to stderr: a child still has it."""
 
 
-class Kit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An `adapter.toml`, and the folder in which its commands run."""
-
-    name: str
-    language: str
-    tools: tuple[str, ...]
-    build: tuple[tuple[str, ...], ...]
-    run: tuple[str, ...]
-    folder: Path = Path()
-
-
-def load_kit(file: Path) -> Kit:
-    kit = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Kit)
-    return replace(kit, folder=file.parent)
-
-
-KITS = [load_kit(file) for file in sorted((REPOSITORY / "adapters").glob("*/adapter.toml"))]
+KITS = kits()
 
 
 def build(kit: Kit) -> None:
@@ -77,12 +61,7 @@ def name_of(kit: Kit) -> str:
 def kit(request: pytest.FixtureRequest) -> Kit:
     """A kit whose tools are here, built."""
     kit: Kit = request.param
-    missing = [tool for tool in kit.tools if shutil.which(tool) is None]
-    if missing:
-        reason = f"the kit for {kit.language} needs {', '.join(missing)}, not installed here"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    require_tools(kit)
     build(kit)
     return kit
 

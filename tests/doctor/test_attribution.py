@@ -61,7 +61,7 @@ def test_a_log_or_a_banner_does_not(line: bytes) -> None:
         ("step", "result-or-error", b"{}", "step"),
         ("step", "step-result", b"", "step"),
         ("initialize", "ended-in-mid-line", b"Traceback", "starts"),
-        ("initialize", "ended-in-mid-line", b'{"jsonrpc"', "initialize"),
+        ("initialize", "ended-in-mid-line", b'{"jsonrpc": "2.', "initialize"),
         ("step", "ended-in-mid-line", b"Traceback", "step"),
         ("shutdown", "not-json", b"bye", "stdout"),
         ("shutdown", "result-or-error", ANSWER, "leaves"),

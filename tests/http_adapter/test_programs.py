@@ -9,6 +9,7 @@ import psutil
 import pytest
 from retryproof.reports.report import Report
 
+from tests.cli.command import retryproof
 from tests.driving import verdicts
 from tests.http_adapter.running import (
     PYTHON_ORDERS,
@@ -19,6 +20,7 @@ from tests.http_adapter.running import (
     run_service,
     running,
 )
+from tests.toolchains import needs
 
 PREFIX = "[start] command: "
 
@@ -141,6 +143,17 @@ def test_a_started_service_is_killed_with_an_adapter_that_timed_out(tmp_path: Pa
     assert failure.kind == "timeout"
     assert "the adapter was killed, and with it 1 more process" in failure.message
     assert "the state of the service is unknown" in failure.message
+
+
+@needs("bwrap")
+def test_a_service_is_started_inside_the_sandbox(tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "orders.py").write_text(Path(PYTHON_ORDERS[1]).read_text())
+    file = with_start(port, "python3", "orders.py", "--port", str(port))
+    (tmp_path / "service.toml").write_text(file)
+    finished = retryproof("run", "--sandbox", "bwrap", "--http", "service.toml", cwd=tmp_path)
+    assert finished.stdout.startswith("pass: 7 cases planned: 7 passed")
+    assert "\nSandbox: bubblewrap: no network; " in finished.stdout
 
 
 def command_file(port: int, reset: tuple[str, ...], writes: tuple[str, ...]) -> str:

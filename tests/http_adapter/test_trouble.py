@@ -218,8 +218,17 @@ def test_a_service_whose_name_does_not_exist(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("status", [302, 404, 422, 500, 503])
-@pytest.mark.parametrize("body", [b"", b"<html>no</html>", b'{"error": 1}', b'{"id": "e-1"}'])
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (302, b""),
+        (404, b"<html>no</html>"),
+        (409, b'{"error": 1}'),
+        (422, b'{"id": "e-1"}'),
+        (500, b""),
+        (503, b"1" * 1024),
+    ],
+)
 def test_any_status_is_reported_as_it_is_and_a_refusal_has_no_receipt(
     tmp_path: Path, status: int, body: bytes
 ) -> None:

@@ -13,6 +13,7 @@ from .doctor import doctor
 from .example import example
 from .fixtures import fixtures
 from .fuse import NOT_EVALUATED, fuse
+from .init import init
 from .output import OutputError, abandon_stdout, complain, make_robust, report_bug, telling
 from .reduce import reduce
 from .run import run
@@ -34,7 +35,7 @@ def cli() -> None:
     """
 
 
-for command in (self_test, fixtures, run, doctor, check, reduce, compare, example, fuse):
+for command in (self_test, fixtures, init, run, doctor, check, reduce, compare, example, fuse):
     cli.add_command(command)
 
 

@@ -9,14 +9,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from retryproof_protocol import messages
 
 from .numerals import Number
 from .request import CONTRACT_VERSION
 
-Decision: TypeAlias = Literal[
-    "replay_safe", "replay_stored", "brake", "reconcile_required", "reject_conflict"
-]
-Status: TypeAlias = Literal["pass", "fail", "unknown"]
+Decision: TypeAlias = messages.Decision
+Status: TypeAlias = messages.DecisionStatus
 AnyStatus: TypeAlias = Literal["pass", "fail", "unknown", "unverified"]
 
 STATUS_OF: Mapping[Decision, Status] = MappingProxyType(
