@@ -21,7 +21,7 @@ demo: $(VENV)/.installed $(EXAMPLE)/.venv/.installed
 	$(BIN)/retryproof run $(EXAMPLE)/adapter.py --python $(EXAMPLE)/.venv/bin/python || test $$? -eq 1
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TESTS)
 
 soak: $(VENV)/.installed
 	$(BIN)/python -m pytest -m soak

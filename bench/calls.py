@@ -17,6 +17,7 @@ from retryproof.clock import RunClock
 from retryproof.contract.bundle import Case
 from retryproof.events import CallReturned, Event
 from retryproof.runner.conductor import Plan
+from retryproof.runner.retry_script import RetryScript
 from retryproof.runner.suite import run_cases
 from retryproof.supervise.guard import Command
 from retryproof.supervise.launch import Sandbox, Surroundings, program
@@ -83,7 +84,7 @@ def runner_us(argv: tuple[str, ...], in_sandbox: bool = False) -> float:
             steps.append(event.at)
 
     plan = Plan(contract_bundle().reference, command_of(argv, in_sandbox), Limits())
-    anyio.run(run_cases, plan, {case.name: case}, note, RunClock())
+    anyio.run(run_cases, plan, {case.name: RetryScript(case)}, note, RunClock())
     return (steps[-1] - steps[0]) / (len(steps) - 1) * 1e6
 
 

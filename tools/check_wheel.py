@@ -3,6 +3,7 @@
 python tools/check_wheel.py
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -64,6 +65,10 @@ def _drive(wheel: Path, environment: Path) -> None:
     _run(command, "self-test")
     _run(command, "run", "--python", python, reference)
     _run(command, "run", "--", python, reference)
+    _run(command, "doctor", "--python", python, reference)
+    _run(command, "init", "python", str(environment / "project"))
+    if sorted(os.listdir(environment / "project")) != ["README.md", "adapter.py"]:
+        raise SystemExit("a new project holds what it should not, or lacks what it should hold")
     faulty = _status(command, "run", "--", python, reference, "--fault", "body-blind")
     if faulty != 1:
         raise SystemExit(f"a faulty adapter ended with status {faulty}, not 1")

@@ -16,8 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from retryproof.app import fuse_matrix
 from retryproof.contract.bundle import Bundle, digest_of, load_bundle
 from retryproof.contract.model import FAULTS, REFERENCE, Model, faulty
+from retryproof.fuse import Answer, Report, evaluate_json
+from retryproof.fuse.matrix import CONTRACT as FUSE_CONTRACT
+from retryproof.fuse.matrix import Matrix
 from retryproof.kits.catalogue import Kit, kits
 from retryproof.kits.project import adapter_argument
 from retryproof_protocol import messages
@@ -30,11 +34,15 @@ SCHEMAS = {
     "initialize.result": messages.InitializeResult,
     "step.params": messages.Operation,
     "step.result": messages.Observation,
+    "evaluate.result": messages.Evaluation,
     "request": messages.Request,
     "result-response": messages.ResultResponse,
     "error-response": messages.ErrorResponse,
 }
 WIDTH = 100
+LONGEST_INPUT_BYTES = 1024
+REFUSED = -32602
+"""JSON-RPC's "invalid params"; any other code would do."""
 
 
 def generated() -> Iterator[tuple[Path, str]]:
@@ -47,6 +55,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     models = {"correct": REFERENCE} | {fault: faulty(fault) for fault in FAULTS}
     for name, model in models.items():
         yield ROOT / f"protocol/spec/transcripts/{name}.jsonl", _transcript(bundle, model)
+    yield ROOT / "protocol/spec/transcripts/retryfuse.jsonl", _fuse_transcript()
     for kit in kits():
         yield from _project_template(kit)
 
@@ -85,26 +94,71 @@ def _schema(name: str, message: Any) -> str:
     return json.dumps(schema, indent=2) + "\n"
 
 
+def _fuse_transcript() -> str:
+    """The matrix, but for the cases that are too long to read, as the reference answers it."""
+    return "".join(f"{line}\n" for line in _fuse_conversation(fuse_matrix()))
+
+
+def _fuse_conversation(matrix: Matrix) -> Iterator[str]:
+    """To the letter: a reader that rounds numbers would spoil the inputs."""
+    exchange = _Exchange(FUSE_CONTRACT)
+    for line in exchange.begin():
+        yield json.dumps(line)
+    for case in matrix.cases:
+        if len(case.input) <= LONGEST_INPUT_BYTES:
+            answer = evaluate_json(case.input)
+            yield from exchange.written("evaluate", msgspec.Raw(case.input), _answer_to(answer))
+    for line in exchange("shutdown", {}, None):
+        yield json.dumps(line)
+
+
+def _answer_to(answer: Answer) -> Any:
+    if isinstance(answer, Report):
+        return messages.Evaluation(answer.decision, answer.status)
+    problem = answer.errors[0]
+    return messages.ErrorObject(REFUSED, f"{problem.path or 'the input'} {problem.message}")
+
+
+class _Exchange:
+    """Requests and their answers, as a connection lets them through."""
+
+    def __init__(self, contract: messages.ContractReference) -> None:
+        self._connection = Connection()
+        self._contract = contract
+
+    def begin(self) -> Iterator[dict[str, Any]]:
+        adapter = messages.AdapterIdentity("transcript", "1", "any")
+        yield from self(
+            "initialize",
+            messages.InitializeParams(self._contract),
+            messages.InitializeResult(messages.PROTOCOL_VERSION, adapter),
+        )
+
+    def __call__(
+        self, method: messages.Method, params: Any, result: Any
+    ) -> Iterator[dict[str, Any]]:
+        for line in self.written(method, params, result):
+            yield json.loads(line)
+
+    def written(self, method: messages.Method, params: Any, answer: Any) -> Iterator[str]:
+        """The two lines, each with who wrote it, to the letter."""
+        request = self._connection.send(method, params)
+        yield f'{{"runner": {request.decode().rstrip()}}}'
+        is_error = isinstance(answer, messages.ErrorObject)
+        kind = messages.ErrorResponse if is_error else messages.ResultResponse
+        response = msgspec.json.encode(kind(self._connection.last_id, answer))
+        self._connection.receive(response + b"\n")
+        self._connection.next_event()
+        yield f'{{"adapter": {response.decode()}}}'
+
+
 def _transcript(bundle: Bundle, model: Model) -> str:
     return "".join(json.dumps(line) + "\n" for line in _conversation(bundle, model))
 
 
 def _conversation(bundle: Bundle, model: Model) -> Iterator[dict[str, Any]]:
-    connection = Connection()
-
-    def exchange(method: messages.Method, params: Any, result: Any) -> Iterator[dict[str, Any]]:
-        yield {"runner": json.loads(connection.send(method, params))}
-        response = msgspec.json.encode(messages.ResultResponse(connection.last_id, result))
-        connection.receive(response + b"\n")
-        connection.next_event()
-        yield {"adapter": json.loads(response)}
-
-    adapter = messages.AdapterIdentity("transcript", "1", "any")
-    yield from exchange(
-        "initialize",
-        messages.InitializeParams(bundle.reference),
-        messages.InitializeResult(messages.PROTOCOL_VERSION, adapter),
-    )
+    exchange = _Exchange(bundle.reference)
+    yield from exchange.begin()
     for case in bundle.cases:
         yield from exchange("reset", {}, None)
         for operation, observation in zip(case.steps, model.trace(case.steps), strict=True):

@@ -6,8 +6,10 @@
 //     await serve({ reset, step }, { name: "my service" });
 //
 // The module exports `reset({ signal })` and `step(operation, { signal })`, by name or as its
-// default export, async or not. Whatever they print goes to stderr: stdout belongs to the
-// protocol. Needs nothing but Node.js 18 or later.
+// default export, async or not; for the contract retryfuse `evaluate(input, { signal, text })` in
+// their place or beside them, where `text` is the input as it was written, with all its digits.
+// Whatever they print goes to stderr: stdout belongs to the protocol. Needs nothing but Node.js 18
+// or later.
 
 import { closeSync, openSync, realpathSync, writeSync } from "node:fs";
 import { basename, extname, resolve } from "node:path";
@@ -19,6 +21,8 @@ const ADAPTER_FAILED = -32000;
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const METHOD_NOT_FOUND = -32601;
+const OWN_METHODS = new Set(["initialize", "shutdown"]);
+const ADAPTERS_METHODS = new Set(["reset", "step", "evaluate"]);
 // An adapter that watches its signal should give up before the runner kills it.
 const ABORT_MARGIN_MS = 50;
 
@@ -47,7 +51,10 @@ class Host {
     this.#capabilities = capabilities;
   }
 
-  async answer(method, params) {
+  async answer(method, params, line) {
+    if (!OWN_METHODS.has(method) && !this.#serves(method)) {
+      throw new Refusal(METHOD_NOT_FOUND, `no such method: ${method}`);
+    }
     switch (method) {
       case "initialize":
         this.#limitMs = params.callTimeoutMs - ABORT_MARGIN_MS;
@@ -61,11 +68,17 @@ class Host {
         return null;
       case "step":
         return this.#withSignal((signal) => this.#adapter.step(params, { signal }));
+      case "evaluate": {
+        const text = textOfParams(line);
+        return this.#withSignal((signal) => this.#adapter.evaluate(params, { signal, text }));
+      }
       case "shutdown":
         return null;
-      default:
-        throw new Refusal(METHOD_NOT_FOUND, `no such method: ${method}`);
     }
+  }
+
+  #serves(method) {
+    return ADAPTERS_METHODS.has(method) && typeof this.#adapter[method] === "function";
   }
 
   async #withSignal(call) {
@@ -110,7 +123,7 @@ async function respond(host, line) {
   try {
     const request = parse(line);
     ({ method, id = null } = request);
-    const result = (await host.answer(method, request.params)) ?? null;
+    const result = (await host.answer(method, request.params, line)) ?? null;
     // What can't be written as JSON is the adapter's failure, to be answered as one.
     JSON.stringify(result);
     return { method, response: { jsonrpc: "2.0", id, result } };
@@ -160,12 +173,40 @@ function writeWhole(descriptor, text) {
   }
 }
 
+/**
+ * The parameters of a request as they were written: JSON.parse rounds numbers that no double
+ * keeps. The request is JSON, so strings can be skipped and brackets counted.
+ */
+function textOfParams(line) {
+  const text = line.toString();
+  const token = /"(?:[^"\\]|\\.)*"|[[\]{},:]/g;
+  let depth = 0;
+  let name = null;
+  let start = null;
+  for (let found; (found = token.exec(text)) !== null; ) {
+    const [mark] = found;
+    if (mark === "]" || mark === "}") depth -= 1;
+    const ends = start !== null && (depth === 0 || (depth === 1 && mark === ","));
+    if (ends) return text.slice(start, found.index).trim();
+    if (mark === "[" || mark === "{") depth += 1;
+    if (depth === 1 && mark === ":" && name === '"params"') start = token.lastIndex;
+    if (depth === 1) name = mark;
+  }
+  return undefined;
+}
+
+function isFunction(value) {
+  return typeof value === "function";
+}
+
 async function load(path) {
   const module = await import(pathToFileURL(path));
-  const isNamed = module.default === undefined || typeof module.reset === "function";
+  const isNamed =
+    module.default === undefined || [module.reset, module.evaluate].some(isFunction);
   const adapter = isNamed ? module : module.default;
-  for (const name of ["reset", "step"]) {
-    if (typeof adapter[name] !== "function") {
+  const needed = isFunction(adapter.evaluate) ? [] : ["reset", "step"];
+  for (const name of needed) {
+    if (!isFunction(adapter[name])) {
       throw new TypeError(`${path} exports no function ${name}, by name or in its default export`);
     }
   }

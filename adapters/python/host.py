@@ -6,11 +6,13 @@
     host.serve(reset, step, name="my service")
 
 The module has `reset(*, signal)` and `step(operation, *, signal)`, with or without `signal`,
-async or not. Whatever they print goes to stderr: stdout belongs to the protocol. Needs
-nothing but Python 3.8 or later.
+async or not; for the contract retryfuse `evaluate(input, *, signal)` in their place or beside
+them. Whatever they print goes to stderr: stdout belongs to the protocol. Needs nothing but
+Python 3.8 or later.
 """
 
 import asyncio
+import decimal
 import importlib.util
 import inspect
 import json
@@ -63,12 +65,14 @@ class Signal:
 
 
 class Adapter:
-    """The two functions of an adapter, called with a signal if they take one."""
+    """The functions of an adapter, called with a signal if they take one."""
 
-    def __init__(self, reset, step, name, capabilities):
+    def __init__(self, functions, name, capabilities):
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
-        self._reset, self._step = _taking_a_signal(reset), _taking_a_signal(step)
+        self._functions = {
+            method: _taking_a_signal(function) for method, function in functions.items() if function
+        }
         self._limit_seconds = 2.0
         self._name = name
         self._capabilities = capabilities
@@ -84,15 +88,15 @@ class Adapter:
                 },
                 "capabilities": self._capabilities,
             }
-        signal = Signal(self._limit_seconds)
-        if method == "reset":
-            self._finish(self._reset(signal=signal))
-            return None
-        if method == "step":
-            return self._finish(self._step(params, signal=signal))
         if method == "shutdown":
             return None
-        raise RefusedError(METHOD_NOT_FOUND, "no such method: " + method)
+        if method not in self._functions:
+            raise RefusedError(METHOD_NOT_FOUND, "no such method: " + method)
+        signal = Signal(self._limit_seconds)
+        if method == "reset":
+            self._finish(self._functions[method](signal=signal))
+            return None
+        return self._finish(self._functions[method](params, signal=signal))
 
     def _finish(self, outcome):
         if inspect.isawaitable(outcome):
@@ -100,10 +104,11 @@ class Adapter:
         return outcome
 
 
-def serve(reset, step, name, capabilities=None):
+def serve(reset=None, step=None, name="", capabilities=None, evaluate=None):
     """Answers requests until `shutdown` or the end of stdin."""
+    functions = {"reset": reset, "step": step, "evaluate": evaluate}
     requests, answers = _take_over_stdio()
-    _serve_adapter(Adapter(reset, step, name, capabilities or {}), requests, answers)
+    _serve_adapter(Adapter(functions, name, capabilities or {}), requests, answers)
 
 
 def _serve_adapter(adapter, requests, answers):
@@ -146,7 +151,8 @@ def _parse(line):
     if len(line.rstrip(b"\r\n")) > MAX_LINE_BYTES:
         raise RefusedError(INVALID_REQUEST, "the request line is longer than 1 MiB")
     try:
-        request = json.loads(line)
+        # Fractions with all their digits, so that `evaluate` sees what was written.
+        request = json.loads(line, parse_float=decimal.Decimal)
     except ValueError:
         raise RefusedError(PARSE_ERROR, "the request line is not JSON") from None
     if not isinstance(request, dict) or not isinstance(request.get("method"), str):
@@ -189,10 +195,12 @@ def _load(path):
     module = importlib.util.module_from_spec(specification)
     sys.modules[name] = module
     specification.loader.exec_module(module)
-    for function in ("reset", "step"):
-        if not callable(getattr(module, function, None)):
-            raise TypeError(f"{path} has no function {function}")
-    return module
+    functions = {name: getattr(module, name, None) for name in ("reset", "step", "evaluate")}
+    if functions["evaluate"] is None:
+        for function in ("reset", "step"):
+            if not callable(functions[function]):
+                raise TypeError(f"{path} has no function {function}")
+    return module, functions
 
 
 class _Unloadable:
@@ -207,10 +215,8 @@ class _Unloadable:
 
 def _loaded_adapter(path):
     try:
-        module = _load(path)
-        return Adapter(
-            module.reset, module.step, module.__name__, getattr(module, "capabilities", {})
-        )
+        module, functions = _load(path)
+        return Adapter(functions, module.__name__, getattr(module, "capabilities", {}))
     except Exception as error:
         return _Unloadable(error)
 

@@ -1,21 +1,24 @@
 """The composition root: puts the layers together for each thing that a user can ask for."""
 
+import difflib
 import os
 import platform
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import anyio
 import msgspec
 from msgspec import Struct
+from retryproof_protocol.messages import ContractReference
 
 from . import resources
 from .clock import RunClock
-from .contract.bundle import Bundle, Case, load_bundle
+from .contract.bundle import Bundle, load_bundle
 from .contract.model import FAULTS
+from .contract.profile import SEED, Profile, profiled
 from .doctor.examination import Examinee
 from .doctor.examination import examine as examine_adapter
 from .doctor.patient import Progress
@@ -31,16 +34,21 @@ from .events import (
     SandboxDescription,
     Sink,
 )
+from .fuse.matrix import CONTRACT, Matrix, load_matrix
 from .kits.catalogue import kits
 from .kits.project import plan_for
 from .kits.project import write as write_project
 from .kits.report import list_languages, report_project
 from .reports.doctor import DoctorReport
+from .reports.fuse_report import FuseReport
+from .reports.fuse_summary import FuseSummary
 from .reports.projects import LanguagesReport, ProjectReport
 from .reports.report import Evidence, Report
 from .reports.self_test import SelfTestReport, Trial, summarize
 from .reports.summary import Summary
 from .runner.conductor import Plan
+from .runner.fuse_script import FuseScript
+from .runner.retry_script import RetryScript
 from .runner.suite import run_cases
 from .supervise.interruption import Work, run_to_the_end
 from .supervise.launch import Launch, Sandbox, Surroundings, module, with_arguments
@@ -48,7 +56,10 @@ from .supervise.limits import Limits
 from .supervise.session import WireSink
 
 CONTRACT_FILE = "fixtures/contract.json"
+MATRIX_FOLDER = "fixtures/retryfuse"
 SEED_FILE = "fixtures/artifacts/retry-proof-seed.json"
+_FEW_CASES = 20
+"""More are not listed to somebody who has misspelt one."""
 _REFERENCES = {
     "python": "adapters/python/reference.py",
     "node": "adapters/node/reference.mjs",
@@ -58,6 +69,12 @@ _REFERENCES = {
 def contract_bundle() -> Bundle:
     """The bundled contract."""
     return load_bundle(resources.read_bytes(CONTRACT_FILE))
+
+
+def fuse_matrix() -> Matrix:
+    """The bundled matrix of the contract retryfuse."""
+    files = resources.path_of(MATRIX_FOLDER).glob("*/*.json")
+    return load_matrix(file.read_bytes() for file in files)
 
 
 Until: TypeAlias = Callable[[Work], Awaitable[str | None]]
@@ -72,19 +89,30 @@ class RunRequest(Struct, frozen=True):
     limits: Limits = Limits()
     keep_going: bool = False
     evidence: Evidence = "adapter"
+    profile: Profile = SEED
 
 
-def choose_cases(bundle: Bundle, names: Sequence[str]) -> dict[str, Case]:
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_AnyCase = TypeVar("_AnyCase", bound=_Named)
+
+
+def choose_cases(cases: Iterable[_AnyCase], names: Sequence[str]) -> dict[str, _AnyCase]:
     """The named cases in the contract's order, or all of them.
 
     Raises:
         InvalidArgumentsError: the contract has no case of such a name.
     """
-    known = {case.name: case for case in bundle.cases}
+    known = {case.name: case for case in cases}
     unknown = [name for name in names if name not in known]
     if unknown:
+        near = difflib.get_close_matches(unknown[0], known) if len(known) > _FEW_CASES else known
         raise InvalidArgumentsError(
-            f"The contract has no case {unknown[0]}.", f"It has {', '.join(known)}."
+            f"The contract has no case {unknown[0]}.",
+            f"It has {', '.join(near)}." if near else f"It has {len(known)} others.",
         )
     return {name: case for name, case in known.items() if not names or name in names}
 
@@ -164,37 +192,87 @@ async def drive_async(
     until: Until = run_to_the_end,
 ) -> Report:
     """`drive`, in an event loop that is there already."""
-    cases = choose_cases(bundle, request.cases)
+    bundle = profiled(bundle, request.profile)
+    cases = choose_cases(bundle.cases, request.cases)
     summary = Summary(bundle, request.evidence, _describe_platform())
-    every_sink: list[Sink] = [summary, *sinks]
-
-    def emit(event: Event) -> None:
-        for sink in every_sink:
-            sink(event)
-
-    clock = RunClock()
-    emit(_run_started(bundle, request, cases, clock))
-    plan = Plan(bundle.reference, request.launch.command, request.limits)
-    interrupted_by = await until(
-        partial(run_cases, plan, cases, emit, clock, request.keep_going, on_wire)
+    tested = _Tested(
+        bundle.reference, bundle.digest, {name: RetryScript(case) for name, case in cases.items()}
     )
-    emit(RunEnded(clock.elapsed(), _measure_load(), interrupted_by))
+    await _conduct(tested, request, (summary, *sinks), on_wire, until)
     return summary.report()
 
 
-def _run_started(
-    bundle: Bundle, request: RunRequest, cases: dict[str, Case], clock: RunClock
-) -> RunStarted:
+def drive_fuse(
+    matrix: Matrix,
+    request: RunRequest,
+    sinks: Sequence[Sink] = (),
+    on_wire: WireSink | None = None,
+    until: Until = run_to_the_end,
+) -> FuseReport:
+    """`drive` for the suite retryfuse: the cases of the matrix that can be sent.
+
+    Raises:
+        InvalidArgumentsError: the matrix has no case of such a name that can be sent.
+    """
+    _refuse_unsendable(matrix, request.cases)
+    cases = choose_cases(matrix.cases, request.cases)
+    summary = FuseSummary(matrix, request.evidence, _describe_platform())
+    tested = _Tested(
+        CONTRACT, matrix.digest, {name: FuseScript(case) for name, case in cases.items()}
+    )
+    anyio.run(partial(_conduct, tested, request, (summary, *sinks), on_wire, until))
+    return summary.report()
+
+
+class _Tested(Struct, frozen=True):
+    """The chosen cases of one contract."""
+
+    contract: ContractReference
+    digest: str
+    scripts: Mapping[str, RetryScript | FuseScript]
+
+
+async def _conduct(
+    tested: _Tested,
+    request: RunRequest,
+    sinks: Sequence[Sink],
+    on_wire: WireSink | None,
+    until: Until,
+) -> None:
+    def emit(event: Event) -> None:
+        for sink in sinks:
+            sink(event)
+
+    clock = RunClock()
+    emit(_run_started(tested, request, clock))
+    plan = Plan(tested.contract, request.launch.command, request.limits)
+    interrupted_by = await until(
+        partial(run_cases, plan, tested.scripts, emit, clock, request.keep_going, on_wire)
+    )
+    emit(RunEnded(clock.elapsed(), _measure_load(), interrupted_by))
+
+
+def _refuse_unsendable(matrix: Matrix, names: Sequence[str]) -> None:
+    unsendable = [name for name in names if name in matrix.unsendable]
+    if unsendable:
+        raise InvalidArgumentsError(
+            f"The case {unsendable[0]} can't be sent: it is text or bytes that are no JSON.",
+            "`retryproof fuse` reads it from a file.",
+        )
+
+
+def _run_started(tested: _Tested, request: RunRequest, clock: RunClock) -> RunStarted[Any]:
     launch = request.launch
     return RunStarted(
         at=clock.elapsed(),
         started_at=clock.started_at,
-        contract=bundle.reference,
-        contract_digest=bundle.digest,
-        cases=tuple(cases.values()),
+        contract=tested.contract,
+        contract_digest=tested.digest,
+        cases=tuple(script.case for script in tested.scripts.values()),
         adapter=_describe_adapter(launch),
         limits=msgspec.convert(request.limits, LimitsDescription, from_attributes=True),
         load=_measure_load(),
+        profile=request.profile,
     )
 
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from retryproof_protocol.messages import (
@@ -14,8 +14,11 @@ from retryproof_protocol.messages import (
     Observation,
 )
 
-from .contract.bundle import Case
+from .contract.profile import SEED, Profile
 from .errors import FailureKind
+from .fuse.matrix import Answered
+
+_Case = TypeVar("_Case")
 
 
 class SandboxDescription(Struct, frozen=True, rename="camel"):
@@ -71,17 +74,25 @@ class Failure(Struct, frozen=True, rename="camel"):
     elapsed_ms: float
 
 
-class RunStarted(Struct, frozen=True, tag=True):
-    """The plan: all that the report needs to account for every case."""
+class Evaluated(Struct, frozen=True):
+    """What `evaluate` was answered; `refusal` is the error's message, if it was one."""
+
+    answer: Answered
+    refusal: str | None = None
+
+
+class RunStarted(Struct, Generic[_Case], frozen=True, tag=True):
+    """The plan: all that the report needs to account for every case of one suite."""
 
     at: float
     started_at: str
     contract: ContractReference
     contract_digest: str
-    cases: tuple[Case, ...]
+    cases: tuple[_Case, ...]
     adapter: AdapterDescription
     limits: LimitsDescription
     load: Load
+    profile: Profile = SEED
 
 
 class AdapterLaunched(Struct, frozen=True, tag=True):
@@ -122,12 +133,13 @@ class CallStarted(Struct, frozen=True, tag=True):
 
 
 class CallReturned(Struct, frozen=True, tag=True):
-    """A usable answer arrived; with an observation if it was a step's."""
+    """A usable answer arrived; with what it says if it was to `step` or `evaluate`."""
 
     at: float
     call: Call
     elapsed_seconds: float
     observation: Observation | None = None
+    evaluation: Evaluated | None = None
 
 
 class CallFailed(Struct, frozen=True, tag=True):
@@ -159,7 +171,7 @@ class RunEnded(Struct, frozen=True, tag=True):
 
 
 Event: TypeAlias = (
-    RunStarted
+    RunStarted[Any]
     | AdapterLaunched
     | AdapterInitialized
     | CaseStarted

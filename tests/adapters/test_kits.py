@@ -31,7 +31,11 @@ from tests.driving import CASE_NAMES, run
 from tests.toolchains import require_tools
 
 REPOSITORY = Path(__file__).parent.parent.parent
-TRANSCRIPTS = sorted((REPOSITORY / "protocol/spec/transcripts").glob("*.jsonl"))
+TRANSCRIPTS = sorted(
+    path
+    for path in (REPOSITORY / "protocol/spec/transcripts").glob("*.jsonl")
+    if path.stem != "retryfuse"
+)
 PROBES = Path(__file__).parent / "probes"
 
 BUILD_SECONDS = 100.0

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -281,37 +281,33 @@ def test_a_terminal_shows_the_case_the_step_and_the_time_of_the_pending_call(
     module: WriteModule,
 ) -> None:
     adapter = module("import time\ndef reset(): pass\ndef step(operation):\n    time.sleep(60)\n")
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*RETRYPROOF, "run", "--call-timeout", "0.6", *adapter],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-    )
-    os.close(theirs)
-    shown = _read_all(ours)
-    os.close(ours)
-    assert process.wait() == 1
+    status, shown = on_a_terminal({"COLUMNS": "120"}, "run", "--call-timeout", "0.6", *adapter)
+    assert status == 1
     assert "case 1 of 7, matching-replay: step 1 (0.3 s)" in shown
     assert "\x1b[" in shown
     assert "timeout" in shown
 
 
 def test_no_color_is_honoured_on_a_terminal() -> None:
+    status, shown = on_a_terminal({"NO_COLOR": "1"}, "run", "--case", "matching-replay", *CORRECT)
+    assert status == 0
+    assert "\x1b[3" not in shown
+
+
+def on_a_terminal(env: Mapping[str, str], *arguments: str) -> tuple[int, str]:
+    """The status of a command whose streams are a terminal, and what that terminal got."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*RETRYPROOF, "run", "--case", "matching-replay", *CORRECT],
+        [*RETRYPROOF, *arguments],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+        env={**os.environ, "TERM": "xterm", **env},
     )
     os.close(theirs)
     shown = _read_all(ours)
     os.close(ours)
-    assert process.wait() == 0
-    assert "\x1b[3" not in shown
+    return process.wait(), shown
 
 
 def _read_all(descriptor: int) -> str:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from retryproof.contract.bundle import Case
 from retryproof.contract.diagnosis import ObservedCase, diagnose, resembling_faults
 from retryproof.contract.differences import classify, differences
@@ -246,7 +247,22 @@ def test_a_service_with_other_status_codes_speaks_another_dialect(
 
     assert diagnosis.fault is None
     assert diagnosis.explanation.startswith("Only status codes differ")
-    assert diagnosis.explanation.endswith(f"another dialect: {dialect}.")
+    assert f"another dialect: {dialect}. It " in diagnosis.explanation
+
+
+def test_a_dialect_that_has_a_name_is_told_with_it() -> None:
+    ietf = [replayed_as_created(case) for case in observed(BUNDLE.cases, None)]
+    diagnosis = diagnose(BUNDLE, in_dialect(ietf, {409: 422}))
+    assert diagnosis.explanation.endswith("declare it with --profile ietf.")
+
+
+def replayed_as_created(case: ObservedCase) -> ObservedCase:
+    return ObservedCase(
+        case.case,
+        tuple(
+            replace(seen, status=201) if seen.status == 200 else seen for seen in case.observations
+        ),
+    )
 
 
 @pytest.mark.parametrize("fault", FAULT_NAMES)

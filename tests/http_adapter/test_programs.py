@@ -90,7 +90,7 @@ def test_a_service_that_ends_in_mid_run_is_said_so(tmp_path: Path) -> None:
     message = message_of(run_service(tmp_path, with_start(port, *argv)))
     assert message.startswith("[")
     assert " request: " in message
-    assert "([start]) was ended by signal 9." in message
+    assert "([start]) was ended by SIGKILL." in message
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ COMMANDS = {
         ("sh", "-c", "echo lost; exit 1"),
         "sh -c 'echo lost; exit 1' exited with status 1. It ended with \"lost\".",
     ),
-    "a signal": (("sh", "-c", "kill -9 $$"), "sh -c 'kill -9 $$' was ended by signal 9."),
+    "a signal": (("sh", "-c", "kill -9 $$"), "sh -c 'kill -9 $$' was ended by SIGKILL."),
 }
 
 

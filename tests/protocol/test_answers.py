@@ -1,7 +1,7 @@
-"""The results of `step` and `initialize`: strict in form, and judged only in form."""
+"""The results of `step`, `initialize` and `evaluate`: strict in form, and judged only in form."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from retryproof_protocol.answers import (
     as_integer,
     describe_type,
+    parse_evaluation,
     parse_initialize_result,
     parse_observation,
     parse_response,
@@ -17,6 +18,9 @@ from retryproof_protocol.errors import RemoteProtocolError
 from retryproof_protocol.messages import (
     MAX_SECONDS_PER_TICK,
     AdapterIdentity,
+    Decision,
+    DecisionStatus,
+    Evaluation,
     InitializeResult,
     Observation,
 )
@@ -324,3 +328,37 @@ def test_an_initialize_result_out_of_form_is_malformed(result: str, place: str) 
     assert "is not in form" in caught.value.message
     assert place in caught.value.message
     assert '"protocolVersion": 1' in caught.value.advice
+
+
+@pytest.mark.parametrize("decision", get_args(Decision))
+@pytest.mark.parametrize("status", get_args(DecisionStatus))
+def test_any_decision_and_status_of_the_contract_are_an_evaluation(
+    decision: Any, status: Any
+) -> None:
+    line = line_with(json.dumps({"status": status, "decision": decision}))
+
+    assert parse_evaluation(parse_response(line, 7), line) == Evaluation(decision, status)
+
+
+BAD_EVALUATIONS = {
+    "null": "expected `object`, got `null`",
+    '"brake"': "expected `object`, got `str`",
+    "{}": "object missing required field `decision`",
+    '{"decision":"brake"}': "object missing required field `status`",
+    '{"decision":"Brake","status":"fail"}': "invalid enum value 'Brake'",
+    '{"decision":"brake","status":"unverified"}': "invalid enum value 'unverified'",
+    '{"decision":null,"status":"fail"}': "expected `str`, got `null`",
+    '{"decision":"brake","status":"fail","exit":2}': "object contains unknown field `exit`",
+}
+
+
+@pytest.mark.parametrize("result", BAD_EVALUATIONS)
+def test_an_evaluation_out_of_form_is_malformed(result: str) -> None:
+    line = line_with(result)
+
+    with pytest.raises(RemoteProtocolError) as caught:
+        parse_evaluation(parse_response(line, 7), line)
+
+    assert caught.value.rule == "evaluate-result"
+    assert BAD_EVALUATIONS[result] in caught.value.message
+    assert "refuse a malformed input with an error" in caught.value.advice

@@ -30,20 +30,6 @@ MEMORY_SLACK_BYTES = 4 * 1024 * 1024
 
 
 @pytest.fixture
-def guard() -> Iterator[Guard]:
-    guard = Guard()
-    yield guard
-    guard.close()
-
-
-@pytest.fixture
-def cancel() -> Iterator[CancelToken]:
-    token = CancelToken()
-    yield token
-    token.close()
-
-
-@pytest.fixture
 def few_open_files() -> Iterator[None]:
     """As many as a shell gives under `ulimit -n 64`, beyond those that the test runner holds."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

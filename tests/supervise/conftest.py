@@ -1,5 +1,6 @@
 """Whatever a test here starts must be gone after it."""
 
 from tests.leaks import nothing_is_left
+from tests.supervising import cancel, guard
 
-__all__ = ["nothing_is_left"]
+__all__ = ["cancel", "guard", "nothing_is_left"]

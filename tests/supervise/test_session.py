@@ -38,20 +38,6 @@ requests = map(json.loads, sys.stdin)
 GREETING = ANSWERING + "answer(next(requests), initialized())\n"
 
 
-@pytest.fixture
-def guard() -> Iterator[Guard]:
-    guard = Guard()
-    yield guard
-    guard.close()
-
-
-@pytest.fixture
-def cancel() -> Iterator[CancelToken]:
-    token = CancelToken()
-    yield token
-    token.close()
-
-
 class Start(Protocol):
     """Starts an adapter from its Python source."""
 

@@ -37,6 +37,7 @@ def doctor(**values: object) -> int:
     Examples:
       retryproof doctor adapter.py
       retryproof doctor -- java -jar adapter.jar
+      retryproof doctor --http service.toml
     """
     return _examine(Options(**values))  # type: ignore[arg-type]
 

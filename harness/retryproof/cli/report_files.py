@@ -3,13 +3,14 @@
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 from msgspec import Struct
 
 from ..errors import FileError
-from ..reports.report import Report
+from ..reports.report import RunReport
 
 FORMATS = ("json",)
 
@@ -40,7 +41,7 @@ class ReportFileType(click.ParamType[ReportFile]):
         return ReportFile(report_format, Path(path))
 
 
-def write_report(file: ReportFile, report: Report) -> None:
+def write_report(file: ReportFile, report: RunReport[Any]) -> None:
     """Writes beside the path and moves into place: a reader sees all of it, or the old file.
 
     Raises:

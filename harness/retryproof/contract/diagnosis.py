@@ -7,7 +7,8 @@ from retryproof_protocol.messages import Observation
 
 from .bundle import Bundle, Case
 from .differences import classify, differences
-from .model import FAULTS, Model, faulty
+from .model import FAULTS, REFERENCE, Model, Rules, faulty
+from .profile import PROFILES, Profile, as_expected, profiled_case
 
 
 class ObservedCase(Struct, frozen=True):
@@ -34,11 +35,11 @@ class Diagnosis(Struct, frozen=True):
     explanation: str
 
 
-def resembling_faults(observed: ObservedCase) -> tuple[str, ...]:
-    """The named faults whose whole trace of this case equals the observed one."""
+def resembling_faults(observed: ObservedCase, rules: Rules = REFERENCE.rules) -> tuple[str, ...]:
+    """The named faults whose whole trace of this case, under these rules, equals the observed."""
     if not observed.is_complete or not observed.differs:
         return ()
-    return tuple(name for name in FAULTS if _explains(faulty(name), observed))
+    return tuple(name for name in FAULTS if _explains(faulty(name, rules), observed))
 
 
 def diagnose(bundle: Bundle, cases: Sequence[ObservedCase]) -> Diagnosis:
@@ -53,7 +54,8 @@ def diagnose(bundle: Bundle, cases: Sequence[ObservedCase]) -> Diagnosis:
 
 
 def _explain(bundle: Bundle, observed: Sequence[ObservedCase]) -> tuple[str | None, str]:
-    fitting = [name for name in FAULTS if all(_explains(faulty(name), case) for case in observed)]
+    models = {name: faulty(name, bundle.rules) for name in FAULTS}
+    fitting = [name for name in FAULTS if all(_explains(models[name], case) for case in observed)]
     if len(fitting) == 1:
         return fitting[0], bundle.fault(fitting[0]).explanation
     if fitting:
@@ -66,10 +68,11 @@ def _explain_without_a_fault(bundle: Bundle, observed: Sequence[ObservedCase]) -
     if not any(_has_effect(case) for case in observed):
         return (
             "Only status codes differ: every write and every receipt is as the contract has it. "
-            f"This service speaks another dialect: {dialect}."
+            f"This service speaks another dialect: {dialect}.{_declaration(observed)}"
         )
+    models = {name: faulty(name, bundle.rules) for name in FAULTS}
     fitting = [
-        name for name in FAULTS if all(_explains_effects(faulty(name), case) for case in observed)
+        name for name in FAULTS if all(_explains_effects(models[name], case) for case in observed)
     ]
     apart = f"Apart from its status codes{f' ({dialect})' if dialect else ''}, what was observed "
     if len(fitting) == 1:
@@ -78,6 +81,20 @@ def _explain_without_a_fault(bundle: Bundle, observed: Sequence[ObservedCase]) -
     if fitting:
         return f"{apart}fits {_either(fitting)}."
     return _list_broken_cases(observed, dialect)
+
+
+def _declaration(observed: Sequence[ObservedCase]) -> str:
+    """How to declare the dialect, if one of the named profiles is it."""
+    for profile in PROFILES.values():
+        if all(_is_dialect(profile, case) for case in observed):
+            return f" It is the profile {profile.name}: declare it with --profile {profile.name}."
+    return " It can be declared with --profile FILE.toml."
+
+
+def _is_dialect(profile: Profile, observed: ObservedCase) -> bool:
+    case = profiled_case(observed.case, profile)
+    read = as_expected(profile, case, observed.observations)
+    return read == case.expected[: len(read)]
 
 
 def _caution(bundle: Bundle, observed: Sequence[ObservedCase]) -> str:

@@ -1,5 +1,6 @@
 """From a request to a report: the facts are measured, then the table judges them."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -65,9 +66,21 @@ def evaluate(request: Request) -> Report:
     )
 
 
-def judge(facts: Facts) -> Verdict:
+def facts_of(request: Request) -> Facts:
+    """What the table looks at. Raises as `evaluate`."""
+    report = evaluate(request)
+    circuit = report.circuit
+    return _facts(
+        sum_up(request.attempts or ()).kind_bits,
+        circuit.failure_streak >= circuit.failure_threshold,
+        at_least(circuit.spent_units, circuit.budget_units),
+        _given_record(request.prior_record, report.fingerprint),
+    )
+
+
+def judge(facts: Facts, table: Sequence[Row] = TABLE) -> Verdict:
     """The table's answer to the facts."""
-    found = [(row, grounds) for row in TABLE if (grounds := row.applying(facts))]
+    found = [(row, grounds) for row in table if (grounds := row.applying(facts))]
     found = found or [(OTHERWISE, OTHERWISE.applying(facts))]
     row, grounds = found[0]
     reasons = tuple(_reason(row, grounds) for row, grounds in found)
@@ -106,8 +119,14 @@ def _compare(recorded: str | UnsetType, fingerprint: str | None) -> Comparison:
 def _look_up(
     kind_bits: int, streak_reached: bool, budget_reached: bool, record: _GivenRecord
 ) -> Verdict:
+    return judge(_facts(kind_bits, streak_reached, budget_reached, record))
+
+
+def _facts(
+    kind_bits: int, streak_reached: bool, budget_reached: bool, record: _GivenRecord
+) -> Facts:
     status, committed, comparison = record
-    facts = Facts(
+    return Facts(
         "uncertain" if status is UNSET else status or "none",
         "unknown" if committed is UNSET else committed,
         comparison,
@@ -115,4 +134,3 @@ def _look_up(
         streak_reached,
         budget_reached,
     )
-    return judge(facts)

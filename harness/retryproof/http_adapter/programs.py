@@ -156,4 +156,7 @@ def _last_words(output: bytes) -> str:
 def _describe_exit(status: int) -> str:
     if status >= 0:
         return f"exited with status {status}"
-    return f"was ended by signal {-status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"

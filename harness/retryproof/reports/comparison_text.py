@@ -11,7 +11,8 @@ from ..contract.artifacts import Artifact, Problem
 from ..contract.check import CheckReport, ComparedStep
 from ..contract.compare import CompareReport
 from ..contract.reduce import ReduceReport
-from .text import describe_evidence, describe_observation, describe_operation
+from .run_text import describe_evidence
+from .text import describe_observation, describe_operation
 
 
 def render_check(report: CheckReport) -> Iterator[RenderableType]:

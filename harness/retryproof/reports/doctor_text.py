@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from .doctor import CheckReport, DoctorReport
-from .text import describe_command
+from .run_text import describe_command
 
 _STYLES = {"pass": "green", "fail": "bold red", "not-checked": "dim"}
 _WORDS = {"pass": "pass", "fail": "FAIL", "not-checked": "not checked"}

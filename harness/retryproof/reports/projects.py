@@ -8,7 +8,7 @@ from retryproof_protocol.quoting import escape_controls
 from rich.text import Text
 
 _NAME_WIDTH = 10
-_LANGUAGE_WIDTH = 10
+_LANGUAGE_WIDTH = 16
 
 
 class LanguageReport(Struct, frozen=True, rename="camel"):

@@ -1,6 +1,6 @@
 """The report of a run: schema retryproof.report/1. Its JSON form is these types as they are."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from retryproof_protocol.messages import Observation, Operation
@@ -101,20 +101,27 @@ class Resources(Struct, frozen=True, rename="camel"):
 
 
 class Deviation(Struct, frozen=True):
-    """In what this run departs from the contract's own terms, as declared by its user."""
+    """In what this run departs from the contract's own terms, as declared by its user.
+
+    Values of the call limit are seconds; those of a profile's keys are codes, "same", or whether.
+    """
 
     name: str
-    value: float
-    standard: float
+    value: Any
+    standard: Any
 
 
-class Report(Struct, frozen=True, rename="camel"):
-    """Everything that a run found out."""
+_CaseReport = TypeVar("_CaseReport")
 
-    schema: Literal["retryproof.report/1"]
+
+class RunReport(Struct, Generic[_CaseReport], frozen=True, rename="camel"):
+    """Everything that a run of any suite found out."""
+
+    schema: str
     evidence: Evidence
     not_covered: tuple[str, ...]
     contract: ReportedContract
+    profile: str
     deviations: tuple[Deviation, ...]
     verdict: Verdict
     exit_status: int
@@ -123,7 +130,7 @@ class Report(Struct, frozen=True, rename="camel"):
     containment: Literal["guard", "group", "bwrap"] | None
     limits: LimitsDescription
     counts: Counts
-    cases: tuple[CaseReport, ...]
+    cases: tuple[_CaseReport, ...]
     diagnosis: Diagnosis
     warnings: tuple[str, ...]
     stderr_tail: str
@@ -132,3 +139,9 @@ class Report(Struct, frozen=True, rename="camel"):
     elapsed_ms: float
     retryproof: str
     platform: dict[str, Any]
+
+
+class Report(RunReport[CaseReport], frozen=True):
+    """The report of the retry suite."""
+
+    schema: Literal["retryproof.report/1"]

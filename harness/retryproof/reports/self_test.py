@@ -9,7 +9,7 @@ from rich.text import Text
 from ..contract.bundle import Bundle
 from .exit_status import exit_status_of
 from .report import Report
-from .text import describe_evidence
+from .run_text import describe_evidence
 
 SelfTestVerdict = Literal["pass", "fail"]
 

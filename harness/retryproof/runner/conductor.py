@@ -6,13 +6,12 @@ run's cancel token is used.
 
 import time
 from collections.abc import Callable
-from typing import NoReturn, TypeVar, TypeVarTuple
+from typing import NoReturn, Protocol, TypeVar, TypeVarTuple
 
 from msgspec import Struct
-from retryproof_protocol.messages import ContractReference
+from retryproof_protocol.messages import ContractReference, Observation
 
 from ..clock import RunClock
-from ..contract.bundle import Case
 from ..errors import AdapterError
 from ..events import (
     AdapterGone,
@@ -23,6 +22,7 @@ from ..events import (
     CallReturned,
     CallStarted,
     CaseStarted,
+    Evaluated,
     Failure,
     Sink,
     WaitStarted,
@@ -32,7 +32,6 @@ from ..supervise.failures import printable_tail
 from ..supervise.guard import Command, Guard
 from ..supervise.limits import Limits
 from ..supervise.session import Session, WireSink
-from .pacing import Pacing
 
 _Asked = TypeVarTuple("_Asked")
 _Answer = TypeVar("_Answer")
@@ -50,8 +49,27 @@ class Plan(Struct, frozen=True):
     limits: Limits
 
 
+class Script(Protocol):
+    """A case, as the calls that it consists of."""
+
+    @property
+    def name(self) -> str:
+        """What the case is called."""
+
+    def run(self, stage: "Conductor") -> None:
+        """Makes the calls through the conductor.
+
+        Raises:
+            CaseFailedError: one of them broke the case off.
+        """
+
+
 class Conductor:
-    """One run's adapter processes, one at a time."""
+    """One run's adapter processes, one at a time.
+
+    Attributes:
+        seconds_per_tick: how long a tick takes in real time, if the adapter has said so.
+    """
 
     def __init__(
         self,
@@ -68,7 +86,7 @@ class Conductor:
         self._on_wire = on_wire
         self._guard = Guard()
         self._session: Session | None = None
-        self._seconds_per_tick: float | None = None
+        self.seconds_per_tick: float | None = None
 
     def launch(self) -> None:
         """Starts an adapter process and greets it.
@@ -89,37 +107,59 @@ class Conductor:
         self._emit(AdapterLaunched(self._now(), self._guard.containment))
         result = self._call(call, session.initialize, self._plan.contract)
         clock = result.capabilities.clock
-        self._seconds_per_tick = None if clock is None else clock.seconds_per_tick
+        self.seconds_per_tick = None if clock is None else clock.seconds_per_tick
         self._emit(CallReturned(self._now(), call, session.call_seconds))
         self._emit(
             AdapterInitialized(
-                self._now(), result.adapter, result.protocol_version, self._seconds_per_tick
+                self._now(), result.adapter, result.protocol_version, self.seconds_per_tick
             )
         )
 
-    def run_case(self, case: Case) -> None:
+    def run_case(self, case: Script) -> None:
         """Runs one case in the adapter process that is there.
 
         Raises:
             CaseFailedError: it was broken off.
         """
-        session = self._running_session()
         self._emit(CaseStarted(self._now(), case.name))
-        self._reset(session)
-        pacing = None
-        for index, operation in enumerate(case.steps):
-            call = Call("step", index)
-            if pacing is not None:
-                self._wait(session, call, pacing.due_at(operation.at))
-            self._emit(CallStarted(self._now(), call))
-            observation = self._call(call, session.step, operation)
-            self._emit(CallReturned(self._now(), call, session.call_seconds, observation))
-            if pacing is None and self._seconds_per_tick is not None:
-                pacing = Pacing(self._seconds_per_tick, operation.at, time.monotonic())
+        case.run(self)
+
+    def ask(self, call: Call, ask: Callable[[*_Asked], _Answer], *asked: *_Asked) -> _Answer:
+        """Makes a call of the running case, by a method of `session`.
+
+        Raises:
+            CaseFailedError: there was no usable answer.
+        """
+        self._emit(CallStarted(self._now(), call))
+        return self._call(call, ask, *asked)
+
+    def tell(
+        self,
+        call: Call,
+        observation: Observation | None = None,
+        evaluation: Evaluated | None = None,
+    ) -> None:
+        """Reports the answer to the call that was made last."""
+        elapsed_seconds = self.session.call_seconds
+        self._emit(CallReturned(self._now(), call, elapsed_seconds, observation, evaluation))
+
+    def wait(self, call: Call, moment: float) -> None:
+        """Waits before a call, until a moment of `time.monotonic`. Raises as `ask` does."""
+        remaining_seconds = moment - time.monotonic()
+        if remaining_seconds > 0:
+            self._emit(WaitStarted(self._now(), remaining_seconds))
+            self._call(call, self.session.wait_until, moment, is_sent=False)
+
+    @property
+    def session(self) -> Session:
+        """The conversation with the adapter process that is there."""
+        if self._session is None:
+            raise RuntimeError("no adapter process is running")
+        return self._session
 
     def shut_down(self) -> None:
         """Tells the adapter to leave; it is gone afterwards."""
-        session = self._running_session()
+        session = self.session
         warnings = session.shut_down()
         self._report_gone(session, warnings)
 
@@ -128,18 +168,6 @@ class Conductor:
         if self._session is not None:
             self._report_gone(self._session, ())
         self._guard.close()
-
-    def _reset(self, session: Session) -> None:
-        call = Call("reset")
-        self._emit(CallStarted(self._now(), call))
-        self._call(call, session.reset)
-        self._emit(CallReturned(self._now(), call, session.call_seconds))
-
-    def _wait(self, session: Session, call: Call, moment: float) -> None:
-        remaining_seconds = moment - time.monotonic()
-        if remaining_seconds > 0:
-            self._emit(WaitStarted(self._now(), remaining_seconds))
-            self._call(call, session.wait_until, moment, is_sent=False)
 
     def _call(
         self,
@@ -151,7 +179,7 @@ class Conductor:
         try:
             return ask(*asked)
         except AdapterError as error:
-            self._report_failure(call, error, self._running_session().call_seconds)
+            self._report_failure(call, error, self.session.call_seconds)
         except CancelledError:
             self._report_interruption(call, is_sent)
             raise
@@ -166,7 +194,7 @@ class Conductor:
         raise CaseFailedError from error
 
     def _report_interruption(self, call: Call, is_sent: bool) -> None:
-        elapsed_ms = self._running_session().call_seconds * 1000
+        elapsed_ms = self.session.call_seconds * 1000
         message = (
             f"The run was interrupted before `{call.method}` was sent; the adapter was killed."
         )
@@ -177,7 +205,7 @@ class Conductor:
             )
         failure = Failure("interrupted", call, message, "", not is_sent, elapsed_ms)
         self._emit(CallFailed(self._now(), failure))
-        self._report_gone(self._running_session(), ())
+        self._report_gone(self.session, ())
 
     def _report_gone(self, session: Session, warnings: tuple[str, ...]) -> None:
         gone = session.kill()
@@ -194,8 +222,3 @@ class Conductor:
                 warnings,
             )
         )
-
-    def _running_session(self) -> Session:
-        if self._session is None:
-            raise RuntimeError("no adapter process is running")
-        return self._session

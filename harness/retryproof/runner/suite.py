@@ -7,19 +7,18 @@ import anyio
 import anyio.to_thread
 
 from ..clock import RunClock
-from ..contract.bundle import Case
 from ..events import Sink
 from ..supervise.channel import CancelToken
 from ..supervise.session import WireSink
 from ..supervise.worker import run_in_thread
 from . import policy
-from .conductor import CaseFailedError, Conductor, Plan
+from .conductor import CaseFailedError, Conductor, Plan, Script
 from .policy import Launch, Progress, RunCase, ShutDown
 
 
 async def run_cases(
     plan: Plan,
-    cases: Mapping[str, Case],
+    cases: Mapping[str, Script],
     emit: Sink,
     clock: RunClock,
     keep_going: bool = False,
@@ -44,7 +43,7 @@ async def run_cases(
 
 
 def _perform(
-    conductor: Conductor, cases: Mapping[str, Case], action: policy.Action, progress: Progress
+    conductor: Conductor, cases: Mapping[str, Script], action: policy.Action, progress: Progress
 ) -> Progress:
     match action:
         case Launch():

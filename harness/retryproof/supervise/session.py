@@ -14,6 +14,8 @@ from retryproof_protocol.errors import RemoteProtocolError
 from retryproof_protocol.messages import (
     PROTOCOL_VERSION,
     ContractReference,
+    ErrorObject,
+    Evaluation,
     InitializeParams,
     InitializeResult,
     Method,
@@ -107,6 +109,16 @@ class Session:
         """
         result = self._call("step", operation, self._limits.call_seconds)
         return self._in_form(answers.parse_observation, result)
+
+    def evaluate(self, value: Any) -> Evaluation | ErrorObject:
+        """Has the adapter judge one input; an error is its way to refuse it. Raises as `step`."""
+        limit_seconds = self._limits.call_seconds
+        outcome = self.exchange("evaluate", value, limit_seconds)
+        if isinstance(outcome, Refusal):
+            return outcome.error
+        if isinstance(outcome, Result):
+            return self._in_form(answers.parse_evaluation, outcome)
+        raise self.failure("evaluate", outcome, limit_seconds)
 
     def wait_until(self, moment: float) -> None:
         """Waits, outside every call's limit, and notices when the adapter misbehaves meanwhile.

@@ -1,0 +1,256 @@
+"""What the reports of all suites are made from: the events of a run, sorted by case and counted."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
+from retryproof_protocol.messages import AdapterIdentity
+
+from .. import __version__
+from ..contract.profile import SEED, Profile, deviations_of
+from ..events import (
+    AdapterGone,
+    AdapterInitialized,
+    AdapterLaunched,
+    CallFailed,
+    CallReturned,
+    CallStarted,
+    CaseStarted,
+    Event,
+    Failure,
+    Load,
+    RunEnded,
+    RunStarted,
+)
+from .exit_status import exit_status_of
+from .report import (
+    CaseVerdict,
+    Counts,
+    Deviation,
+    Evidence,
+    Latency,
+    ReportedAdapter,
+    ReportedContract,
+    Resources,
+    RunReport,
+    Verdict,
+)
+
+STANDARD_CALL_TIMEOUT_SECONDS = 2.0
+
+
+class PlannedCase(Protocol):
+    """A case of any suite."""
+
+    @property
+    def name(self) -> str:
+        """What the case is called."""
+
+
+_Case = TypeVar("_Case", bound=PlannedCase)
+_Answer = TypeVar("_Answer")
+_Report = TypeVar("_Report", bound=RunReport[Any])
+
+
+class CaseLog(Struct, Generic[_Case, _Answer]):
+    """What the events have said about one case: its answers, each with its milliseconds."""
+
+    case: _Case
+    answers: list[tuple[_Answer, float]] = field(default_factory=list)
+    failure: Failure | None = None
+
+    def verdict(self, expected_answers: int, *, differs: bool) -> CaseVerdict:
+        """What the case comes to."""
+        if self.failure is not None:
+            return "incomplete"
+        if len(self.answers) < expected_answers:
+            return "not-run"
+        return "fail" if differs else "pass"
+
+
+class RunLog(ABC, Generic[_Case, _Answer]):
+    """A sink that remembers what a report needs."""
+
+    def __init__(self, evidence: Evidence, platform: dict[str, str]) -> None:
+        self.logs: dict[str, CaseLog[_Case, _Answer]] = {}
+        self._evidence = evidence
+        self._platform = platform
+        self._started: RunStarted[_Case] | None = None
+        self._current: CaseLog[_Case, _Answer] | None = None
+        self._launches: list[AdapterLaunched] = []
+        self._initialized: AdapterInitialized | None = None
+        self._departures: list[AdapterGone] = []
+        self._calls = 0
+        self._latencies_ms: list[float] = []
+        self._overshoots_ms: list[float] = []
+        self._ended: RunEnded | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """The dialect that was declared."""
+        return SEED if self._started is None else self._started.profile
+
+    @abstractmethod
+    def answer_in(self, event: CallReturned) -> _Answer | None:
+        """What an answer says, if that belongs into the case's log."""
+
+    def __call__(self, event: Event) -> None:
+        """Takes the next event."""
+        match event:
+            case RunStarted():
+                self._started = event
+                self.logs = {case.name: CaseLog(case) for case in event.cases}
+            case CaseStarted(case=name):
+                self._current = self.logs[name]
+            case CallStarted(call=call) if call.method != "initialize":
+                self._calls += 1
+            case CallReturned():
+                self._take_answer(event)
+            case CallFailed(failure=failure):
+                self._take_failure(failure)
+            case AdapterLaunched():
+                self._launches.append(event)
+            case AdapterInitialized():
+                self._initialized = event
+            case AdapterGone():
+                self._departures.append(event)
+            case RunEnded():
+                self._ended = event
+
+    def complete(self, kind: type[_Report], counts: Counts, **own: Any) -> _Report:
+        """A report of that kind: its own parts, and all that every report has.
+
+        Raises:
+            ValueError: the run has not started or not ended.
+        """
+        if self._started is None or self._ended is None:
+            raise ValueError("the run has not ended")
+        verdict = _verdict_of(counts)
+        interrupted_by = self._ended.interrupted_by
+        return kind(
+            evidence=self._evidence,
+            contract=ReportedContract(
+                self._started.contract.name,
+                self._started.contract.version,
+                self._started.contract_digest,
+            ),
+            profile=self.profile.name,
+            deviations=tuple(_deviations(self._started)),
+            verdict=verdict,
+            exit_status=exit_status_of(verdict, interrupted_by),
+            interrupted_by=interrupted_by,
+            adapter=_report_adapter(self._started, self._initialized),
+            containment=self._launches[-1].containment if self._launches else None,
+            limits=self._started.limits,
+            counts=counts,
+            warnings=tuple(warning for gone in self._departures for warning in gone.warnings),
+            stderr_tail="".join(gone.stderr_tail for gone in self._departures[-1:]),
+            resources=self._report_resources(self._started.load, self._ended.load),
+            started_at=self._started.started_at,
+            elapsed_ms=rounded(self._ended.at * 1000),
+            retryproof=__version__,
+            platform=self._platform,
+            **own,
+        )
+
+    def _take_answer(self, event: CallReturned) -> None:
+        if event.call.method == "initialize":
+            return
+        self._latencies_ms.append(event.elapsed_seconds * 1000)
+        answer = self.answer_in(event)
+        if answer is not None and self._current is not None:
+            self._current.answers.append((answer, event.elapsed_seconds * 1000))
+
+    def _take_failure(self, failure: Failure) -> None:
+        if failure.kind == "timeout" and self._started is not None:
+            limit_ms = self._started.limits.call_seconds * 1000
+            self._overshoots_ms.append(rounded(failure.elapsed_ms - limit_ms))
+        if failure.call.method == "initialize":
+            # It counts against the first case that was still to be run.
+            self._current = self._first_unstarted()
+        if self._current is not None:
+            self._current.failure = failure
+
+    def _first_unstarted(self) -> CaseLog[_Case, _Answer] | None:
+        logs = list(self.logs.values())
+        done = -1 if self._current is None else logs.index(self._current)
+        return logs[done + 1] if done + 1 < len(logs) else self._current
+
+    def _report_resources(self, load_before: Load, load_after: Load) -> Resources:
+        return Resources(
+            calls=self._calls,
+            latency_ms=_percentiles(self._latencies_ms),
+            peak_rss_bytes=max((gone.peak_rss_bytes for gone in self._departures), default=0),
+            cpu_seconds=rounded(sum(gone.cpu_seconds for gone in self._departures)),
+            processes_spawned=len(self._launches),
+            processes_leaked=sum(gone.strays for gone in self._departures),
+            overshoot_ms=max(self._overshoots_ms, default=None),
+            load_before=load_before,
+            load_after=load_after,
+        )
+
+
+def count(case_verdicts: Iterable[CaseVerdict]) -> Counts:
+    """The verdicts, counted."""
+    verdicts = list(case_verdicts)
+    return Counts(
+        planned=len(verdicts),
+        passed=verdicts.count("pass"),
+        failed=verdicts.count("fail"),
+        incomplete=verdicts.count("incomplete"),
+        not_run=verdicts.count("not-run"),
+    )
+
+
+def rounded(value: float) -> float:
+    """To a thousandth: of a millisecond, or of a second. More digits would be noise."""
+    return round(value, 3)
+
+
+def _verdict_of(counts: Counts) -> Verdict:
+    if counts.incomplete or counts.not_run:
+        return "incomplete"
+    return "fail" if counts.failed else "pass"
+
+
+def _report_adapter(
+    started: RunStarted[Any], initialized: AdapterInitialized | None
+) -> ReportedAdapter:
+    identity = AdapterIdentity("") if initialized is None else initialized.adapter
+    return ReportedAdapter(
+        command=started.adapter.command,
+        host=started.adapter.host,
+        cwd=started.adapter.cwd,
+        added_environment=started.adapter.added_environment,
+        sandbox=started.adapter.sandbox,
+        name=identity.name or None,
+        version=identity.version,
+        language=identity.language,
+        protocol_version=None if initialized is None else initialized.protocol_version,
+        seconds_per_tick=None if initialized is None else initialized.seconds_per_tick,
+    )
+
+
+def _deviations(started: RunStarted[Any]) -> Iterator[Deviation]:
+    for deviation in deviations_of(started.profile):
+        yield Deviation(deviation.name, deviation.value, deviation.standard)
+    seconds = started.limits.call_seconds
+    if seconds != STANDARD_CALL_TIMEOUT_SECONDS:
+        yield Deviation("callTimeoutSeconds", seconds, STANDARD_CALL_TIMEOUT_SECONDS)
+
+
+def _percentiles(latencies_ms: Sequence[float]) -> Latency | None:
+    if not latencies_ms:
+        return None
+    ordered = sorted(latencies_ms)
+    return Latency(
+        p50=rounded(_nearest_rank(ordered, 0.50)),
+        p99=rounded(_nearest_rank(ordered, 0.99)),
+        max=rounded(ordered[-1]),
+    )
+
+
+def _nearest_rank(ordered: Sequence[float], share: float) -> float:
+    return ordered[math.ceil(share * len(ordered)) - 1]
