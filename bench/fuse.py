@@ -24,7 +24,7 @@ MATRIX = Path(__file__).parent.parent / "fixtures/retryfuse"
 
 
 class Bulk(Struct, frozen=True):
-    """Inputs a second of CPU of either loop, and the peak memory of the command for few and for many."""
+    """Inputs a second of CPU of either loop; the command's peak memory for few and for many."""
 
     parsing_per_second: float
     deciding_per_second: float

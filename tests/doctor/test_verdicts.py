@@ -154,4 +154,4 @@ def test_the_report_for_people(name: str) -> None:
     }[name]
     report = make_report(found, ADAPTER, interrupted_by)
     text = rendered(render_doctor(report, "retryproof run -- ./adapter --port '80 81'"))
-    assert_golden(f"reports/doctor-{name}.txt", text)
+    assert_golden(f"doctor/doctor-{name}.txt", text)

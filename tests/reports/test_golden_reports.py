@@ -1,4 +1,4 @@
-"""The text of representative reports, to the letter: tests/golden_files.py says how to renew them."""
+"""The text of representative reports, to the letter: see tests/golden_files.py."""
 
 from collections.abc import Callable
 

@@ -343,7 +343,7 @@ def test_the_json_form_has_the_members_of_the_specification() -> None:
     # The specification's members, and those that other rules of it ask for besides.
     assert set(document) == {
         *("schema", "evidence", "contract", "verdict", "exitStatus", "adapter", "counts", "cases"),
-        *("diagnosis", "warnings", "stderrTail", "notCovered", "resources", "startedAt"),
+        *("diagnosis", "warnings", "stderrTail", "notCovered", "resources", "startedAt", "profile"),
         *("elapsedMs", "retryproof", "platform"),
         *("deviations", "interruptedBy", "containment", "limits"),
     }

@@ -100,10 +100,10 @@ def sum_up(attempts: Sequence[Attempt]) -> Tally:
         except KeyError as error:
             raise ValueError(f"no attempt has the outcome and phase {error}") from None
         streak = 0 if outcome == "success" else streak + 1
-        if type(cost) is int and 0 <= cost < _SURE_UNITS:
-            whole_units += cost
-        elif cost is UNSET:
+        if cost is UNSET:
             whole_units += DEFAULT_COST_UNITS
+        elif type(cost) is int and 0 <= cost < _SURE_UNITS:
+            whole_units += cost
         else:
             other_units.append(cost)
     spent = exact_sum(whole_units, other_units) if other_units else whole_units

@@ -87,7 +87,8 @@ class _Walk:
         return msgspec.convert(read, kind) if self._found == found_before else None
 
     def operation(self, value: Any, path: str) -> Operation | None:
-        return self.read(Operation, value, path)
+        # Not by `read`, which would look through a body that has problems once more.
+        return self.read_members(Operation, value, path)
 
     def attempts(self, value: Any, path: str) -> Any:
         if not isinstance(value, list):

@@ -19,6 +19,7 @@ MAX_INPUT_BYTES = 16 * 1024 * 1024
 
 _decode_quickly = msgspec.json.Decoder(Request, float_hook=read_number).decode
 _encode_again = msgspec.json.Encoder().encode
+_BACKSLASH = ord("\\")
 _ESCAPED_COLON = b"\\u003"
 
 
@@ -59,7 +60,7 @@ def read_quickly(data: bytes) -> Request | None:
         return None
     # As many colons when encoded again: msgspec dropped no member, as it does with a repeated
     # one. That holds unless a string had an escaped colon, which is encoded as a plain one.
-    return request if is_whole and (b"\\" not in data or _ESCAPED_COLON not in data) else None
+    return request if is_whole and (_BACKSLASH not in data or _ESCAPED_COLON not in data) else None
 
 
 def read_closely(data: bytes) -> Request | Unverified:

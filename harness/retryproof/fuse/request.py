@@ -4,7 +4,6 @@ Source: the table "Input" of the retryfuse contract, version 1. A member that is
 `UNSET`, and counts as what that table says for it; null stands for a left-out record alone.
 """
 
-import re
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
@@ -16,6 +15,7 @@ from .numerals import LARGEST_NUMBER, is_amount
 
 CONTRACT_VERSION: Literal[1] = 1
 MAX_KEY_CHARACTERS = 255
+_HASH_DIGITS = 64
 DEFAULT_FAILURE_THRESHOLD = 5
 DEFAULT_BUDGET_UNITS = 100
 
@@ -139,15 +139,17 @@ def normalized_hash(text: str) -> str:
     Raises:
         ValueError: it is something else.
     """
-    if not _is_hash(text):
+    try:
+        normalized = bytes.fromhex(text).hex()
+    except ValueError:
+        normalized = ""
+    # Spaces between the digits are read, too, but are gone then.
+    if not len(text) == len(normalized) == _HASH_DIGITS:
         raise ValueError("request_hash must be 64 hex digits")
-    return text.lower()
-
-
-_is_hash = re.compile("[0-9a-fA-F]{64}").fullmatch
-_is_normalized_hash = re.compile("[0-9a-f]{64}").fullmatch
+    return normalized
 
 
 def _normalize_hash(part: Operation | PriorRecord, given: str) -> None:
-    if not _is_normalized_hash(given):
-        force_setattr(part, "request_hash", normalized_hash(given))
+    normalized = normalized_hash(given)
+    if normalized != given:
+        force_setattr(part, "request_hash", normalized)

@@ -9,8 +9,9 @@ from ..fuse.account import explain
 from ..fuse.diagnosis import ObservedCase, diagnose, resembling_faults
 from ..fuse.matrix import CATEGORIES, NOT_COVERED, NOT_JSON, Case, Matrix
 from .fuse_report import CategoryReport, FuseCaseReport, FuseReport, Unsent
+from .parts import count, rounded
 from .report import Evidence
-from .run_log import CaseLog, RunLog, count, rounded
+from .run_log import CaseLog, RunLog
 
 _Log: TypeAlias = CaseLog[Case, Evaluated]
 

@@ -1,15 +1,12 @@
 """What the reports of all suites are made from: the events of a run, sorted by case and counted."""
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
-from retryproof_protocol.messages import AdapterIdentity
 
 from .. import __version__
-from ..contract.profile import SEED, Profile, deviations_of
+from ..contract.profile import SEED, Profile
 from ..events import (
     AdapterGone,
     AdapterInitialized,
@@ -25,20 +22,15 @@ from ..events import (
     RunStarted,
 )
 from .exit_status import exit_status_of
+from .parts import deviations, percentiles, report_adapter, rounded, verdict_of
 from .report import (
     CaseVerdict,
     Counts,
-    Deviation,
     Evidence,
-    Latency,
-    ReportedAdapter,
     ReportedContract,
     Resources,
     RunReport,
-    Verdict,
 )
-
-STANDARD_CALL_TIMEOUT_SECONDS = 2.0
 
 
 class PlannedCase(Protocol):
@@ -127,7 +119,7 @@ class RunLog(ABC, Generic[_Case, _Answer]):
         """
         if self._started is None or self._ended is None:
             raise ValueError("the run has not ended")
-        verdict = _verdict_of(counts)
+        verdict = verdict_of(counts)
         interrupted_by = self._ended.interrupted_by
         return kind(
             evidence=self._evidence,
@@ -137,11 +129,11 @@ class RunLog(ABC, Generic[_Case, _Answer]):
                 self._started.contract_digest,
             ),
             profile=self.profile.name,
-            deviations=tuple(_deviations(self._started)),
+            deviations=tuple(deviations(self._started)),
             verdict=verdict,
             exit_status=exit_status_of(verdict, interrupted_by),
             interrupted_by=interrupted_by,
-            adapter=_report_adapter(self._started, self._initialized),
+            adapter=report_adapter(self._started, self._initialized),
             containment=self._launches[-1].containment if self._launches else None,
             limits=self._started.limits,
             counts=counts,
@@ -181,7 +173,7 @@ class RunLog(ABC, Generic[_Case, _Answer]):
     def _report_resources(self, load_before: Load, load_after: Load) -> Resources:
         return Resources(
             calls=self._calls,
-            latency_ms=_percentiles(self._latencies_ms),
+            latency_ms=percentiles(self._latencies_ms),
             peak_rss_bytes=max((gone.peak_rss_bytes for gone in self._departures), default=0),
             cpu_seconds=rounded(sum(gone.cpu_seconds for gone in self._departures)),
             processes_spawned=len(self._launches),
@@ -190,67 +182,3 @@ class RunLog(ABC, Generic[_Case, _Answer]):
             load_before=load_before,
             load_after=load_after,
         )
-
-
-def count(case_verdicts: Iterable[CaseVerdict]) -> Counts:
-    """The verdicts, counted."""
-    verdicts = list(case_verdicts)
-    return Counts(
-        planned=len(verdicts),
-        passed=verdicts.count("pass"),
-        failed=verdicts.count("fail"),
-        incomplete=verdicts.count("incomplete"),
-        not_run=verdicts.count("not-run"),
-    )
-
-
-def rounded(value: float) -> float:
-    """To a thousandth: of a millisecond, or of a second. More digits would be noise."""
-    return round(value, 3)
-
-
-def _verdict_of(counts: Counts) -> Verdict:
-    if counts.incomplete or counts.not_run:
-        return "incomplete"
-    return "fail" if counts.failed else "pass"
-
-
-def _report_adapter(
-    started: RunStarted[Any], initialized: AdapterInitialized | None
-) -> ReportedAdapter:
-    identity = AdapterIdentity("") if initialized is None else initialized.adapter
-    return ReportedAdapter(
-        command=started.adapter.command,
-        host=started.adapter.host,
-        cwd=started.adapter.cwd,
-        added_environment=started.adapter.added_environment,
-        sandbox=started.adapter.sandbox,
-        name=identity.name or None,
-        version=identity.version,
-        language=identity.language,
-        protocol_version=None if initialized is None else initialized.protocol_version,
-        seconds_per_tick=None if initialized is None else initialized.seconds_per_tick,
-    )
-
-
-def _deviations(started: RunStarted[Any]) -> Iterator[Deviation]:
-    for deviation in deviations_of(started.profile):
-        yield Deviation(deviation.name, deviation.value, deviation.standard)
-    seconds = started.limits.call_seconds
-    if seconds != STANDARD_CALL_TIMEOUT_SECONDS:
-        yield Deviation("callTimeoutSeconds", seconds, STANDARD_CALL_TIMEOUT_SECONDS)
-
-
-def _percentiles(latencies_ms: Sequence[float]) -> Latency | None:
-    if not latencies_ms:
-        return None
-    ordered = sorted(latencies_ms)
-    return Latency(
-        p50=rounded(_nearest_rank(ordered, 0.50)),
-        p99=rounded(_nearest_rank(ordered, 0.99)),
-        max=rounded(ordered[-1]),
-    )
-
-
-def _nearest_rank(ordered: Sequence[float], share: float) -> float:
-    return ordered[math.ceil(share * len(ordered)) - 1]

@@ -10,8 +10,9 @@ from ..contract.diagnosis import ObservedCase, diagnose, resembling_faults
 from ..contract.differences import classify, differences
 from ..contract.profile import as_expected
 from ..events import CallReturned
+from .parts import count, rounded
 from .report import CaseReport, Evidence, Report, StepReport
-from .run_log import CaseLog, RunLog, count, rounded
+from .run_log import CaseLog, RunLog
 
 _Log: TypeAlias = CaseLog[Case, Observation]
 
