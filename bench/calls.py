@@ -6,7 +6,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -103,7 +104,31 @@ class Calls(Struct, frozen=True):
 
 
 def measure(argv: tuple[str, ...]) -> Calls:
-    """Rounds that alternate, so that all ways meet the same machine."""
+    """Rounds that alternate, so that all ways meet the same machine.
+
+    Each with the adapter on a processor of its own: whether the two happen to share one would
+    decide more than anything that is measured here.
+    """
+    with apart_from(argv) as pinned:
+        return _measure(pinned)
+
+
+@contextmanager
+def apart_from(argv: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Keeps this process to one processor meanwhile; the adapter's command on another."""
+    everywhere = os.sched_getaffinity(0)
+    ours, *others = sorted(everywhere)
+    if not others or shutil.which("taskset") is None:
+        yield argv
+        return
+    os.sched_setaffinity(0, {ours})
+    try:
+        yield ("taskset", "-c", str(others[0]), *argv)
+    finally:
+        os.sched_setaffinity(0, everywhere)
+
+
+def _measure(argv: tuple[str, ...]) -> Calls:
     has_sandbox = shutil.which("bwrap") is not None
     ways: list[Callable[[tuple[str, ...]], float]] = [raw_loop_us, runner_us]
     if has_sandbox:
