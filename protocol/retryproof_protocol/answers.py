@@ -122,8 +122,7 @@ def parse_evaluation(result: Any, line: bytes) -> Evaluation:
     except msgspec.ValidationError as error:
         raise RemoteProtocolError(
             "evaluate-result",
-            f"The result of `evaluate` in {quote_start(line)} is not in form: "
-            f"{_as_clause(error)}.",
+            f"The result of `evaluate` in {quote_start(line)} is not in form: {_as_clause(error)}.",
             'Return exactly {"decision": "replay_safe", "status": "pass"}, with a decision and a '
             "status of the contract; refuse a malformed input with an error in place of a result.",
         ) from None

@@ -14,9 +14,7 @@ Method = Literal["initialize", "reset", "step", "evaluate", "shutdown"]
 Letter = Literal["A", "B"]
 Delivery = Literal["received", "lost"]
 Tick = Annotated[int, Meta(ge=0, le=24)]
-Decision = Literal[
-    "replay_safe", "replay_stored", "brake", "reconcile_required", "reject_conflict"
-]
+Decision = Literal["replay_safe", "replay_stored", "brake", "reconcile_required", "reject_conflict"]
 DecisionStatus = Literal["pass", "fail", "unknown"]
 
 
