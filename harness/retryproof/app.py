@@ -2,7 +2,6 @@
 
 import difflib
 import os
-import platform
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import anyio
-import msgspec
 from msgspec import Struct
 from retryproof_protocol.messages import ContractReference
 
@@ -19,21 +17,13 @@ from .clock import RunClock
 from .contract.bundle import Bundle, load_bundle
 from .contract.model import FAULTS
 from .contract.profile import SEED, Profile, profiled
+from .description import describe_adapter, describe_limits, describe_platform, measure_load
 from .doctor.examination import Examinee
 from .doctor.examination import examine as examine_adapter
 from .doctor.patient import Progress
 from .doctor.report import make_report
 from .errors import InvalidArgumentsError
-from .events import (
-    AdapterDescription,
-    Event,
-    LimitsDescription,
-    Load,
-    RunEnded,
-    RunStarted,
-    SandboxDescription,
-    Sink,
-)
+from .events import Event, RunEnded, RunStarted, Sink
 from .fuse.matrix import CONTRACT, Matrix, load_matrix
 from .kits.catalogue import kits
 from .kits.project import plan_for
@@ -51,7 +41,7 @@ from .runner.fuse_script import FuseScript
 from .runner.retry_script import RetryScript
 from .runner.suite import run_cases
 from .supervise.interruption import Work, run_to_the_end
-from .supervise.launch import Launch, Sandbox, Surroundings, module, with_arguments
+from .supervise.launch import Launch, Surroundings, module, with_arguments
 from .supervise.limits import Limits
 from .supervise.session import WireSink
 
@@ -148,6 +138,8 @@ def self_test(bundle: Bundle, until: Until = run_to_the_end) -> SelfTestReport:
             arguments = () if fault is None else ("--fault", fault)
             request = RunRequest(with_arguments(launch, arguments), evidence="self-test")
             trials.append(Trial(host, fault, drive(bundle, request, until=until)))
+            if trials[-1].report.interrupted_by is not None:
+                return summarize(bundle, trials, skipped)
     return summarize(bundle, trials, skipped)
 
 
@@ -164,7 +156,7 @@ def examine(
     findings, interrupted_by = anyio.run(
         examine_adapter, examinee, until, tell or (lambda _: None), on_wire
     )
-    described = _describe_adapter(launch)
+    described = describe_adapter(launch)
     return make_report(findings, described, interrupted_by)
 
 
@@ -194,7 +186,7 @@ async def drive_async(
     """`drive`, in an event loop that is there already."""
     bundle = profiled(bundle, request.profile)
     cases = choose_cases(bundle.cases, request.cases)
-    summary = Summary(bundle, request.evidence, _describe_platform())
+    summary = Summary(bundle, request.evidence, describe_platform())
     tested = _Tested(
         bundle.reference, bundle.digest, {name: RetryScript(case) for name, case in cases.items()}
     )
@@ -216,7 +208,7 @@ def drive_fuse(
     """
     _refuse_unsendable(matrix, request.cases)
     cases = choose_cases(matrix.cases, request.cases)
-    summary = FuseSummary(matrix, request.evidence, _describe_platform())
+    summary = FuseSummary(matrix, request.evidence, describe_platform())
     tested = _Tested(
         CONTRACT, matrix.digest, {name: FuseScript(case) for name, case in cases.items()}
     )
@@ -249,7 +241,7 @@ async def _conduct(
     interrupted_by = await until(
         partial(run_cases, plan, tested.scripts, emit, clock, request.keep_going, on_wire)
     )
-    emit(RunEnded(clock.elapsed(), _measure_load(), interrupted_by))
+    emit(RunEnded(clock.elapsed(), measure_load(), interrupted_by))
 
 
 def _refuse_unsendable(matrix: Matrix, names: Sequence[str]) -> None:
@@ -269,42 +261,8 @@ def _run_started(tested: _Tested, request: RunRequest, clock: RunClock) -> RunSt
         contract=tested.contract,
         contract_digest=tested.digest,
         cases=tuple(script.case for script in tested.scripts.values()),
-        adapter=_describe_adapter(launch),
-        limits=msgspec.convert(request.limits, LimitsDescription, from_attributes=True),
-        load=_measure_load(),
+        adapter=describe_adapter(launch),
+        limits=describe_limits(request.limits),
+        load=measure_load(),
         profile=request.profile,
     )
-
-
-def _describe_adapter(launch: Launch) -> AdapterDescription:
-    return AdapterDescription(
-        command=tuple(map(_as_text, launch.shown_argv)),
-        host=launch.host,
-        cwd=_as_text(launch.command.cwd),
-        added_environment=launch.added_environment,
-        sandbox=_describe_sandbox(launch.sandbox),
-    )
-
-
-def _describe_sandbox(sandbox: Sandbox | None) -> SandboxDescription | None:
-    if sandbox is None:
-        return None
-    return SandboxDescription(sandbox.allow_network, tuple(map(_as_text, sandbox.writable)))
-
-
-def _measure_load() -> Load:
-    return Load(round(os.getloadavg()[0], 2), os.cpu_count() or 1)
-
-
-def _as_text(argument: str) -> str:
-    """An argument of a command line, whose bytes need not be text, as text."""
-    return os.fsencode(argument).decode("utf-8", "backslashreplace")
-
-
-def _describe_platform() -> dict[str, str]:
-    return {
-        "system": platform.system(),
-        "release": platform.release(),
-        "machine": platform.machine(),
-        "python": ".".join(map(str, sys.version_info[:3])),
-    }
