@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from retryproof.supervise.launch import Sandbox
 from retryproof.supervise.sandbox import sandboxed
 
@@ -203,6 +204,17 @@ def test_any_argument_can_be_given_to_a_sandboxed_program() -> None:
     assert failure is not None
     assert failure.kind == "crash"
     assert failure.call.method == "step"
+
+
+def test_what_an_adapter_needs_without_naming_it_is_visible(tmp_path: Path) -> None:
+    (tmp_path / "needed").write_text("seen")
+    source = f"import sys; sys.stderr.write(open({str(tmp_path / 'needed')!r}).read())"
+    launch = python_program(source)
+    hidden = run(sandboxed(launch, Sandbox()), cases=("matching-replay",))
+    assert "FileNotFoundError" in hidden.stderr_tail
+    needed = replace(launch, needed_folders=(str(tmp_path),))
+    visible = run(sandboxed(needed, Sandbox()), cases=("matching-replay",))
+    assert visible.stderr_tail == "seen"
 
 
 def test_the_sandbox_dies_with_the_harness(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ class Sandbox(Struct, frozen=True):
 class Launch(Struct, frozen=True):
     """A command, which host runs the module in it if any, and the sandbox around it if any.
 
-    `shown_argv` is the command as it is without the sandbox.
+    `shown_argv` is the command as it is without the sandbox; `needed_folders` are those that it
+    reads without naming them.
     """
 
     command: Command
@@ -57,6 +58,7 @@ class Launch(Struct, frozen=True):
     host: str | None = None
     added_environment: tuple[str, ...] = ()
     sandbox: Sandbox | None = None
+    needed_folders: tuple[str, ...] = ()
 
 
 class Surroundings(Struct, frozen=True):
@@ -114,7 +116,8 @@ def http_service(name: str, added_environment: Mapping[str, str]) -> Launch:
     file = Path(name).resolve()
     # Without -P a folder with an http.py of its own would break the adapter.
     argv = (sys.executable, "-P", "-m", "retryproof.http_adapter", str(file))
-    return _launch(argv, "http", Surroundings(str(file.parent), added_environment))
+    launch = _launch(argv, "http", Surroundings(str(file.parent), added_environment))
+    return replace(launch, needed_folders=(sys.prefix, *filter(os.path.isdir, sys.path)))
 
 
 def with_arguments(launch: Launch, arguments: tuple[str, ...]) -> Launch:

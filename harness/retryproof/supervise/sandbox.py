@@ -28,7 +28,8 @@ def sandboxed(launch: Launch, sandbox: Sandbox) -> Launch:
     """
     bwrap = _bubblewrap()
     command = launch.command
-    visible = tuple(_visible_folders(command.argv, command.cwd))
+    named = _named_folders(command.argv, command.cwd)
+    visible = tuple(filter(_is_hidden, (*named, *launch.needed_folders)))
     options = _options(sandbox, visible)
     _require_namespaces(bwrap, options)
     return replace(
@@ -61,23 +62,22 @@ def _options(sandbox: Sandbox, visible: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(options)
 
 
-def _visible_folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
-    """The folders of the adapter that would otherwise be hidden."""
-    yield from _if_hidden(Path(cwd))
+def _named_folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
+    """The adapter's folder, and those of the files that its command names."""
+    yield cwd
     for argument in argv:
         path = Path(cwd, argument)
         # Unlike the method of Path, it takes any argument at all, such as a whole program.
         if os.path.isfile(path):
-            yield from _if_hidden(path.parent)
-            # A virtual environment's interpreter looks for the rest of it one level up.
-            if path.parent.name == "bin":
-                yield from _if_hidden(path.parent.parent)
+            for folder in {path.parent, path.resolve().parent}:
+                yield str(folder)
+                # A virtual environment's interpreter looks for the rest of it one level up.
+                if folder.name == "bin":
+                    yield str(folder.parent)
 
 
-def _if_hidden(folder: Path) -> Iterator[str]:
-    resolved = folder.resolve()
-    if any(resolved.is_relative_to(hidden) for hidden in _PRIVATE_FOLDERS):
-        yield str(resolved)
+def _is_hidden(folder: str) -> bool:
+    return any(Path(folder).is_relative_to(hidden) for hidden in _PRIVATE_FOLDERS)
 
 
 def _environment(passed: Mapping[str, str], added: tuple[str, ...]) -> dict[str, str]:
