@@ -1,6 +1,8 @@
 # Each target sets up what it needs. PYTHON is any Python from 3.11 on.
 PYTHON ?= python3
 VENV ?= .venv
+# Most tests wait for an adapter most of the time: more of them at once than there are processors.
+JOBS ?= 4
 BIN := $(VENV)/bin
 EXAMPLE := adapters/examples/fastapi-idempotency
 
@@ -21,7 +23,7 @@ demo: $(VENV)/.installed $(EXAMPLE)/.venv/.installed
 	$(BIN)/retryproof run $(EXAMPLE)/adapter.py --python $(EXAMPLE)/.venv/bin/python || test $$? -eq 1
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(TESTS)
 
 soak: $(VENV)/.installed
 	$(BIN)/python -m pytest -m soak

@@ -113,6 +113,7 @@ def busy() -> Iterator[None]:
         yield
 
 
+@pytest.mark.xdist_group("busy")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_with_every_processor_busy(
     row: Row,
