@@ -23,7 +23,7 @@ demo: $(VENV)/.installed $(EXAMPLE)/.venv/.installed
 	$(BIN)/retryproof run $(EXAMPLE)/adapter.py --python $(EXAMPLE)/.venv/bin/python || test $$? -eq 1
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
 soak: $(VENV)/.installed
 	$(BIN)/python -m pytest -m soak

@@ -30,9 +30,6 @@ from retryproof_protocol.framing import MAX_LINE_BYTES
 from tests.driving import CASE_NAMES, run
 from tests.toolchains import require_tools
 
-# Kits are built in their own folders, each once.
-pytestmark = pytest.mark.xdist_group("kits")
-
 REPOSITORY = Path(__file__).parent.parent.parent
 TRANSCRIPTS = sorted(
     path

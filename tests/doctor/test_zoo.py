@@ -13,9 +13,6 @@ from tests.doctor.table import FAILING_CHECK
 from tests.golden_files import assert_golden
 from tests.zoo.table import ROWS, Row
 
-# One examination of the whole zoo serves all tests.
-pytestmark = pytest.mark.xdist_group("doctor-zoo")
-
 AT_A_TIME = 4
 
 

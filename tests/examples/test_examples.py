@@ -12,9 +12,6 @@ import pytest
 from tests.cli.command import RETRYPROOF
 from tests.toolchains import needs
 
-# Examples are installed in their own folders, each once.
-pytestmark = pytest.mark.xdist_group("examples")
-
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "adapters/examples"
 MAX_ADAPTER_LINES = 80

@@ -139,9 +139,11 @@ class Session:
         """
         started = time.monotonic()
         try:
-            if not self._write(method, params):
-                return Wake.STDIN_CLOSED
-            return self.listen(started + limit_seconds)
+            if self._write(method, params):
+                return self.listen(started + limit_seconds)
+            # What it wrote before it closed its stdin says more than that it did.
+            outcome = self.listen(started + min(limit_seconds, _EXIT_NOTICE_SECONDS))
+            return Wake.STDIN_CLOSED if outcome is Wake.DEADLINE else outcome
         finally:
             self.call_seconds = time.monotonic() - started
 
