@@ -31,7 +31,8 @@ def cli() -> None:
 
     \b
     Exit status: 0 a complete pass, 1 a failed or incomplete check, 2 invalid arguments or an
-    unreadable file, 70 a bug in retryproof, 130 and 143 after Ctrl-C and SIGTERM.
+    unreadable file, 70 a bug in retryproof, 130 and 143 after Ctrl-C and SIGTERM. The command
+    fuse has statuses of its own.
     """
 
 
