@@ -55,8 +55,8 @@ def read(data: bytes) -> Any:
         )
     except (ValueError, RecursionError, ArithmeticError):
         raise RefusedError from None
-    demand(not any(ord(character) in SURROGATES for text in texts(value) for character in text))
     demand(depth(value) <= 100)
+    demand(not any(ord(character) in SURROGATES for text in texts(value) for character in text))
     check_request(value)
     return value
 
@@ -156,9 +156,12 @@ def children(value: Any) -> list[Any]:
 
 
 def depth(value: Any) -> int:
-    if not isinstance(value, dict | list):
-        return 0
-    return 1 + max(map(depth, children(value)), default=0)
+    """Level by level: how deep a reader may recurse differs from one Python to the next."""
+    levels, level = 0, [value]
+    while level := [part for part in level if isinstance(part, dict | list)]:
+        levels += 1
+        level = [child for part in level for child in children(part)]
+    return levels
 
 
 def check_request(value: Any) -> None:
