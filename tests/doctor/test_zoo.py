@@ -1,6 +1,5 @@
 """The doctor names the right trouble of every behaviour of the zoo, and no other."""
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from tests.doctor.examining import FAULTY, examined, failing, faulty
 from tests.doctor.table import FAILING_CHECK
 from tests.golden_files import assert_golden
 from tests.zoo.table import ROWS, Row
+from tests.zoo.wording import stable
 
 AT_A_TIME = 4
 
@@ -50,14 +50,4 @@ def words(row: Row, report: DoctorReport) -> str:
     if unmade:
         lines.append(f"  not checked: {', '.join(unmade)}")
     text = "\n".join(lines).replace(FAULTY, "adapter.py").replace(sys.executable, "python")
-    text = text.replace(report.adapter.cwd, "FOLDER") + "\n"
-    return _VARYING_NUMBER.sub("N", _VARYING_COMMANDS.sub("(...)", text))
-
-
-_VARYING_NUMBER = re.compile(
-    r"(?<=held )[\d,]+|(?<=had )[\d,]+|(?<=written )[\d,]+|(?<=with it )\d+"
-    r"|(?<=and )[\d,]+(?= bytes more)|(?<=line )\d+|(?<=after )[\d.]+|(?<=took )[\d.]+"
-    r"|(?<=there )[\d.]+"
-)
-# A process that has forked and not yet become another program has its parent's command line.
-_VARYING_COMMANDS = re.compile(r"\((?=\S*(?:sleep|python))[^()]*\)")
+    return stable(row, text.replace(report.adapter.cwd, "FOLDER") + "\n")

@@ -1,6 +1,5 @@
 """Every behaviour of the zoo: the verdict, the words, the next cases, and nothing left behind."""
 
-import re
 from pathlib import Path
 
 import anyio
@@ -8,8 +7,9 @@ import pytest
 from retryproof.reports.report import Report
 
 from tests.golden_files import assert_golden
-from tests.zoo.driving import FAULTY, check, drive
+from tests.zoo.driving import check, drive
 from tests.zoo.table import ROWS, Row
+from tests.zoo.wording import stable
 
 AT_A_TIME = 8
 
@@ -53,13 +53,4 @@ def words(row: Row, report: Report) -> str:
             lines.append(f"  {case.failure.kind} at {case.failure.call.method}{step}")
             lines += [f"  {case.failure.message}", f"  > {case.failure.advice}"]
     lines += [f"  warning: {warning}" for warning in report.warnings]
-    text = "\n".join(lines).replace(FAULTY, "adapter.py") + "\n"
-    return _VARYING_NUMBER.sub("N", _VARYING_COMMANDS.sub("(...)", text))
-
-
-_VARYING_NUMBER = re.compile(
-    r"(?<=held )[\d,]+|(?<=had )[\d,]+|(?<=written )[\d,]+|(?<=with it )\d+"
-    r"|(?<=and )[\d,]+(?= bytes more)|(?<=line )\d+"
-)
-# A process that has forked and not yet become another program has its parent's command line.
-_VARYING_COMMANDS = re.compile(r"\((?=\S*(?:sleep|python))[^()]*\)")
+    return stable(row, "\n".join(lines) + "\n")
