@@ -19,6 +19,10 @@ _READS_OF_A_FULL_PIPE = 16
 """A pipe holds at most 1 MiB, unless its writer is privileged."""
 
 
+_BRIEF_LOOKS = 25
+"""To be put to sleep and woken again costs more than so many looks."""
+
+
 class Wake(Enum):
     """Why a wait ended, apart from output."""
 
@@ -110,7 +114,7 @@ class Channel:
             remaining_seconds = deadline - time.monotonic()
             # Rounded up: a wait must not end before its deadline.
             wait_ms = math.ceil(remaining_seconds * 1000) if remaining_seconds > 0 else 0
-            ready = dict(self._poll.poll(wait_ms))
+            ready = dict(self._look_briefly() or self._poll.poll(wait_ms))
             if self._cancel in ready:
                 raise CancelledError
             if self._stderr in ready:
@@ -125,6 +129,13 @@ class Channel:
                 return Wake.GONE
             if remaining_seconds <= 0:
                 return Wake.DEADLINE
+
+    def _look_briefly(self) -> list[tuple[int, int]]:
+        """What is ready within some microseconds, as a quick adapter's answer is."""
+        for _ in range(_BRIEF_LOOKS):
+            if ready := self._poll.poll(0):
+                return ready
+        return []
 
     def wait_gone(self, deadline: float) -> bool:
         """Discards output until the adapter is gone; False if the deadline came first."""
