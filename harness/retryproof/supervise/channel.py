@@ -104,7 +104,7 @@ class Channel:
     def read(self, deadline: float) -> bytes | Wake:
         """Output as it comes, `b""` once stdout has ended, or why there is none.
 
-        `deadline` is a time of `time.monotonic`; one that has passed means a single look at
+        `deadline` is a time of `time.monotonic`; one that has passed means a brief look at
         what is there already.
 
         Raises:

@@ -150,7 +150,7 @@ class Session:
     def listen(self, deadline: float) -> Outcome:
         """Reads until the adapter has said something whole, or can't any more.
 
-        `deadline` is a time of `time.monotonic`; one that has passed means a single look. After
+        `deadline` is a time of `time.monotonic`; one that has passed means a brief look. After
         anything but an answer or `Wake.DEADLINE` there is nothing more to listen to.
 
         Raises:
