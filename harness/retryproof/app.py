@@ -1,45 +1,42 @@
 """The composition root: puts the layers together for each thing that a user can ask for."""
 
-import difflib
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import anyio
 from msgspec import Struct
-from retryproof_protocol.messages import ContractReference
 
-from . import resources
+from . import __version__, resources
 from .clock import RunClock
 from .contract.bundle import Bundle, load_bundle
 from .contract.model import FAULTS
-from .contract.profile import SEED, Profile, profiled
+from .contract.profile import SEED, Profile
 from .description import describe_adapter, describe_limits, describe_platform, measure_load
 from .doctor.examination import Examinee
 from .doctor.examination import examine as examine_adapter
 from .doctor.patient import Progress
 from .doctor.report import make_report
 from .errors import InvalidArgumentsError
-from .events import Event, RunEnded, RunStarted, Sink
-from .fuse.matrix import CONTRACT, Matrix, load_matrix
+from .events import Event, Evidence, RunEnded, RunStarted, Sink
+from .fuse.matrix import Matrix, load_matrix
 from .kits.catalogue import kits
 from .kits.project import plan_for
 from .kits.project import write as write_project
 from .kits.report import list_languages, report_project
 from .reports.doctor import DoctorReport
 from .reports.fuse_report import FuseReport
-from .reports.fuse_summary import FuseSummary
 from .reports.projects import LanguagesReport, ProjectReport
-from .reports.report import Evidence, Report
+from .reports.report import Report, RunReport
 from .reports.self_test import SelfTestReport, Trial, summarize
-from .reports.summary import Summary
 from .runner.conductor import Plan
 from .runner.fuse_script import FuseScript
 from .runner.retry_script import RetryScript
 from .runner.suite import run_cases
+from .suites import FuseSuite, RetrySuite, Suite
 from .supervise.interruption import Work, run_to_the_end
 from .supervise.launch import Launch, Surroundings, module, with_arguments
 from .supervise.limits import Limits
@@ -48,8 +45,6 @@ from .supervise.session import WireSink
 CONTRACT_FILE = "fixtures/contract.json"
 MATRIX_FOLDER = "fixtures/retryfuse"
 SEED_FILE = "fixtures/artifacts/retry-proof-seed.json"
-_FEW_CASES = 20
-"""More are not listed to somebody who has misspelt one."""
 _REFERENCES = {
     "python": "adapters/python/reference.py",
     "node": "adapters/node/reference.mjs",
@@ -82,29 +77,7 @@ class RunRequest(Struct, frozen=True):
     profile: Profile = SEED
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_AnyCase = TypeVar("_AnyCase", bound=_Named)
-
-
-def choose_cases(cases: Iterable[_AnyCase], names: Sequence[str]) -> dict[str, _AnyCase]:
-    """The named cases in the contract's order, or all of them.
-
-    Raises:
-        InvalidArgumentsError: the contract has no case of such a name.
-    """
-    known = {case.name: case for case in cases}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], known) if len(known) > _FEW_CASES else known
-        raise InvalidArgumentsError(
-            f"The contract has no case {unknown[0]}.",
-            f"It has {', '.join(near)}." if near else f"It has {len(known)} others.",
-        )
-    return {name: case for name, case in known.items() if not names or name in names}
+_AnyReport = TypeVar("_AnyReport", bound=RunReport[Any])
 
 
 def drive(
@@ -119,7 +92,22 @@ def drive(
     Raises:
         InvalidArgumentsError: the contract has no case of such a name.
     """
-    return anyio.run(drive_async, bundle, request, sinks, on_wire, until)
+    return anyio.run(drive_async, RetrySuite(bundle), request, sinks, on_wire, until)
+
+
+def drive_fuse(
+    matrix: Matrix,
+    request: RunRequest,
+    sinks: Sequence[Sink] = (),
+    on_wire: WireSink | None = None,
+    until: Until = run_to_the_end,
+) -> FuseReport:
+    """`drive` for the suite retryfuse: the cases of the matrix that can be sent.
+
+    Raises:
+        InvalidArgumentsError: the matrix has no case of such a name that can be sent.
+    """
+    return anyio.run(drive_async, FuseSuite(matrix), request, sinks, on_wire, until)
 
 
 def self_test(bundle: Bundle, until: Until = run_to_the_end) -> SelfTestReport:
@@ -177,92 +165,48 @@ def begin_project(language: str, folder: str) -> ProjectReport:
 
 
 async def drive_async(
-    bundle: Bundle,
+    suite: Suite[_AnyReport],
     request: RunRequest,
     sinks: Sequence[Sink] = (),
     on_wire: WireSink | None = None,
     until: Until = run_to_the_end,
-) -> Report:
-    """`drive`, in an event loop that is there already."""
-    bundle = profiled(bundle, request.profile)
-    cases = choose_cases(bundle.cases, request.cases)
-    summary = Summary(bundle, request.evidence, describe_platform())
-    tested = _Tested(
-        bundle.reference, bundle.digest, {name: RetryScript(case) for name, case in cases.items()}
-    )
-    await _conduct(tested, request, (summary, *sinks), on_wire, until)
-    return summary.report()
+) -> _AnyReport:
+    """`drive` for any suite, in an event loop that is there already."""
+    scripts = suite.scripts(request.cases, request.profile)
+    log = suite.new_log()
+    receivers: tuple[Sink, ...] = (log, *sinks)
 
-
-def drive_fuse(
-    matrix: Matrix,
-    request: RunRequest,
-    sinks: Sequence[Sink] = (),
-    on_wire: WireSink | None = None,
-    until: Until = run_to_the_end,
-) -> FuseReport:
-    """`drive` for the suite retryfuse: the cases of the matrix that can be sent.
-
-    Raises:
-        InvalidArgumentsError: the matrix has no case of such a name that can be sent.
-    """
-    _refuse_unsendable(matrix, request.cases)
-    cases = choose_cases(matrix.cases, request.cases)
-    summary = FuseSummary(matrix, request.evidence, describe_platform())
-    tested = _Tested(
-        CONTRACT, matrix.digest, {name: FuseScript(case) for name, case in cases.items()}
-    )
-    anyio.run(partial(_conduct, tested, request, (summary, *sinks), on_wire, until))
-    return summary.report()
-
-
-class _Tested(Struct, frozen=True):
-    """The chosen cases of one contract."""
-
-    contract: ContractReference
-    digest: str
-    scripts: Mapping[str, RetryScript | FuseScript]
-
-
-async def _conduct(
-    tested: _Tested,
-    request: RunRequest,
-    sinks: Sequence[Sink],
-    on_wire: WireSink | None,
-    until: Until,
-) -> None:
     def emit(event: Event) -> None:
-        for sink in sinks:
+        for sink in receivers:
             sink(event)
 
     clock = RunClock()
-    emit(_run_started(tested, request, clock))
-    plan = Plan(tested.contract, request.launch.command, request.limits)
+    emit(_run_started(suite, scripts, request, clock))
+    plan = Plan(suite.contract, request.launch.command, request.limits)
     interrupted_by = await until(
-        partial(run_cases, plan, tested.scripts, emit, clock, request.keep_going, on_wire)
+        partial(run_cases, plan, scripts, emit, clock, request.keep_going, on_wire)
     )
     emit(RunEnded(clock.elapsed(), measure_load(), interrupted_by))
+    return log.report()
 
 
-def _refuse_unsendable(matrix: Matrix, names: Sequence[str]) -> None:
-    unsendable = [name for name in names if name in matrix.unsendable]
-    if unsendable:
-        raise InvalidArgumentsError(
-            f"The case {unsendable[0]} can't be sent: it is text or bytes that are no JSON.",
-            "`retryproof fuse` reads it from a file.",
-        )
-
-
-def _run_started(tested: _Tested, request: RunRequest, clock: RunClock) -> RunStarted[Any]:
-    launch = request.launch
+def _run_started(
+    suite: Suite[Any],
+    scripts: Mapping[str, RetryScript | FuseScript],
+    request: RunRequest,
+    clock: RunClock,
+) -> RunStarted[Any]:
     return RunStarted(
         at=clock.elapsed(),
         started_at=clock.started_at,
-        contract=tested.contract,
-        contract_digest=tested.digest,
-        cases=tuple(script.case for script in tested.scripts.values()),
-        adapter=describe_adapter(launch),
+        contract=suite.contract,
+        contract_digest=suite.digest,
+        cases=tuple(script.case for script in scripts.values()),
+        adapter=describe_adapter(request.launch),
         limits=describe_limits(request.limits),
         load=measure_load(),
+        evidence=request.evidence,
+        retryproof=__version__,
+        platform=describe_platform(),
         profile=request.profile,
     )

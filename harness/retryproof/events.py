@@ -20,6 +20,9 @@ from .fuse.matrix import Answered
 
 _Case = TypeVar("_Case")
 
+Evidence: TypeAlias = Literal["self-test", "adapter", "reference-comparison"]
+"""What a report is proof of."""
+
 
 class SandboxDescription(Struct, frozen=True, rename="camel"):
     """What a sandboxed adapter was allowed."""
@@ -82,7 +85,10 @@ class Evaluated(Struct, frozen=True):
 
 
 class RunStarted(Struct, Generic[_Case], frozen=True, tag=True):
-    """The plan: all that the report needs to account for every case of one suite."""
+    """The plan: all that the report needs to account for every case of one suite.
+
+    `retryproof` is the version that drives, `platform` what it runs on.
+    """
 
     at: float
     started_at: str
@@ -92,6 +98,9 @@ class RunStarted(Struct, Generic[_Case], frozen=True, tag=True):
     adapter: AdapterDescription
     limits: LimitsDescription
     load: Load
+    evidence: Evidence
+    retryproof: str
+    platform: dict[str, str]
     profile: Profile = SEED
 
 

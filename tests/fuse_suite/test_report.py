@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from retryproof import __version__
 from retryproof.events import (
     AdapterGone,
     AdapterInitialized,
@@ -46,12 +47,24 @@ class ScriptedRun:
     def __init__(self) -> None:
         digest = "sha256:0123"  # A new case of the matrix must not change these files.
         matrix = Matrix(MATRIX.cases[:100], ("latin-1", "utf-16"), digest, {})
-        self._summary = FuseSummary(matrix, "adapter", PLATFORM)
+        self._summary = FuseSummary(matrix)
         self._now = 0.0
         cases = tuple(CASES[name] for name in CHOSEN)
         started_at = "2030-01-02T03:04:05.678+00:00"
         self._summary(
-            RunStarted(0.0, started_at, CONTRACT, digest, cases, MODULE_ADAPTER, limits(2.0), LOAD)
+            RunStarted(
+                0.0,
+                started_at,
+                CONTRACT,
+                digest,
+                cases,
+                MODULE_ADAPTER,
+                limits(2.0),
+                LOAD,
+                "adapter",
+                __version__,
+                PLATFORM,
+            )
         )
         self._summary(AdapterLaunched(0.0, "guard"))
         self._summary(AdapterInitialized(0.0, AdapterIdentity("fuse", "1"), 1, None))

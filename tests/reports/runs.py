@@ -5,6 +5,7 @@ Time is made up: each call takes a millisecond longer than the one before.
 
 from collections.abc import Sequence
 
+from retryproof import __version__
 from retryproof.contract.bundle import Case
 from retryproof.contract.model import REFERENCE, faulty
 from retryproof.errors import FailureKind
@@ -19,13 +20,14 @@ from retryproof.events import (
     CallStarted,
     CaseStarted,
     Event,
+    Evidence,
     Failure,
     LimitsDescription,
     Load,
     RunEnded,
     RunStarted,
 )
-from retryproof.reports.report import Evidence, Report
+from retryproof.reports.report import Report
 from retryproof.reports.summary import Summary
 from retryproof_protocol.messages import AdapterIdentity, Observation
 
@@ -65,6 +67,7 @@ class ScriptedRun:
         *,
         call_seconds: float = 2.0,
         adapter: AdapterDescription = MODULE_ADAPTER,
+        evidence: Evidence = "adapter",
     ) -> None:
         self.events: list[Event] = []
         self._now = 0.0
@@ -79,6 +82,9 @@ class ScriptedRun:
                 adapter=adapter,
                 limits=limits(call_seconds),
                 load=LOAD,
+                evidence=evidence,
+                retryproof=__version__,
+                platform=PLATFORM,
             )
         )
 
@@ -162,8 +168,8 @@ class ScriptedRun:
     def shut_down(self, warnings: tuple[str, ...] = ()) -> None:
         self.gone(warnings=warnings)
 
-    def report(self, interrupted_by: str | None = None, evidence: Evidence = "adapter") -> Report:
-        summary = Summary(BUNDLE, evidence, PLATFORM)
+    def report(self, interrupted_by: str | None = None) -> Report:
+        summary = Summary(BUNDLE)
         for event in (*self.events, RunEnded(self._now, LOAD, interrupted_by)):
             summary(event)
         return summary.report()
@@ -192,9 +198,9 @@ def complete_run(
 ) -> Report:
     """The report on an adapter that behaves like the reference, or like a fault."""
     model = REFERENCE if fault is None else faulty(fault)
-    run = ScriptedRun(cases)
+    run = ScriptedRun(cases, evidence=evidence)
     run.launch()
     for case in cases:
         run.case(case, model.trace(case.steps))
     run.shut_down()
-    return run.report(evidence=evidence)
+    return run.report()

@@ -274,7 +274,7 @@ def test_the_report_knows_its_contract_its_limits_and_its_origin() -> None:
 
 def latency_of(milliseconds: list[float]) -> Latency | None:
     run = ScriptedRun()
-    summary = Summary(BUNDLE, "adapter", PLATFORM)
+    summary = Summary(BUNDLE)
     events = [
         *run.events,
         AdapterLaunched(0.0, "guard"),
@@ -325,7 +325,7 @@ def test_a_percentile_is_the_least_value_that_enough_values_do_not_exceed(
 
 
 def test_there_is_no_report_before_the_run_has_ended() -> None:
-    summary = Summary(BUNDLE, "adapter", PLATFORM)
+    summary = Summary(BUNDLE)
     with pytest.raises(ValueError, match="has not ended"):
         summary.report()
     for event in ScriptedRun().events:

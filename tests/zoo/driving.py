@@ -6,11 +6,13 @@ from pathlib import Path
 import anyio
 from retryproof.app import RunRequest, drive_async
 from retryproof.reports.report import Report
+from retryproof.suites import RetrySuite
 from retryproof.supervise.launch import program
 
 from tests.driving import BUNDLE, assert_conserved, here
 from tests.zoo.table import CALL_SECONDS, CASES, Row
 
+SUITE = RetrySuite(BUNDLE)
 FAULTY = str(Path(__file__).parent.parent.parent / "fixtures/faulty/adapter.py")
 PATIENCE_SECONDS = 60
 """For a whole run on a machine that does other things as well: only a hang takes longer."""
@@ -21,7 +23,7 @@ async def drive(row: Row, folder: Path) -> Report:
     argv = (sys.executable, "-I", "-S", FAULTY, *once, *row.arguments)
     request = RunRequest(program(argv, here()), CASES, row.time_and_other_limits(), keep_going=True)
     with anyio.fail_after(PATIENCE_SECONDS):
-        return await drive_async(BUNDLE, request)
+        return await drive_async(SUITE, request)
 
 
 def check(row: Row, report: Report) -> None:

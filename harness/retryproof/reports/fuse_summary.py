@@ -10,7 +10,6 @@ from ..fuse.diagnosis import ObservedCase, diagnose, resembling_faults
 from ..fuse.matrix import CATEGORIES, NOT_COVERED, NOT_JSON, Case, Matrix
 from .fuse_report import CategoryReport, FuseCaseReport, FuseReport, Unsent
 from .parts import count, rounded
-from .report import Evidence
 from .run_log import CaseLog, RunLog
 
 _Log: TypeAlias = CaseLog[Case, Evaluated]
@@ -19,8 +18,8 @@ _Log: TypeAlias = CaseLog[Case, Evaluated]
 class FuseSummary(RunLog[Case, Evaluated]):
     """A sink that remembers what the report needs. Ask for the report when the run has ended."""
 
-    def __init__(self, matrix: Matrix, evidence: Evidence, platform: dict[str, str]) -> None:
-        super().__init__(evidence, platform)
+    def __init__(self, matrix: Matrix) -> None:
+        super().__init__()
         self._matrix = matrix
 
     def answer_in(self, event: CallReturned) -> Evaluated | None:

@@ -7,11 +7,10 @@ from retryproof_protocol.messages import Observation, Operation
 
 from ..contract.diagnosis import Diagnosis
 from ..contract.differences import Difference, DifferenceClass
-from ..events import Failure, LimitsDescription, Load, SandboxDescription
+from ..events import Evidence, Failure, LimitsDescription, Load, SandboxDescription
 
 Verdict: TypeAlias = Literal["pass", "fail", "incomplete"]
 CaseVerdict: TypeAlias = Literal["pass", "fail", "incomplete", "not-run"]
-Evidence: TypeAlias = Literal["self-test", "adapter", "reference-comparison"]
 
 
 class ReportedContract(Struct, frozen=True):

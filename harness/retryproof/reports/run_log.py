@@ -5,7 +5,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from .. import __version__
 from ..contract.profile import SEED, Profile
 from ..events import (
     AdapterGone,
@@ -26,7 +25,6 @@ from .parts import deviations, percentiles, report_adapter, rounded, verdict_of
 from .report import (
     CaseVerdict,
     Counts,
-    Evidence,
     ReportedContract,
     Resources,
     RunReport,
@@ -65,10 +63,8 @@ class CaseLog(Struct, Generic[_Case, _Answer]):
 class RunLog(ABC, Generic[_Case, _Answer]):
     """A sink that remembers what a report needs."""
 
-    def __init__(self, evidence: Evidence, platform: dict[str, str]) -> None:
+    def __init__(self) -> None:
         self.logs: dict[str, CaseLog[_Case, _Answer]] = {}
-        self._evidence = evidence
-        self._platform = platform
         self._started: RunStarted[_Case] | None = None
         self._current: CaseLog[_Case, _Answer] | None = None
         self._launches: list[AdapterLaunched] = []
@@ -122,7 +118,7 @@ class RunLog(ABC, Generic[_Case, _Answer]):
         verdict = verdict_of(counts)
         interrupted_by = self._ended.interrupted_by
         return kind(
-            evidence=self._evidence,
+            evidence=self._started.evidence,
             contract=ReportedContract(
                 self._started.contract.name,
                 self._started.contract.version,
@@ -142,8 +138,8 @@ class RunLog(ABC, Generic[_Case, _Answer]):
             resources=self._report_resources(self._started.load, self._ended.load),
             started_at=self._started.started_at,
             elapsed_ms=rounded(self._ended.at * 1000),
-            retryproof=__version__,
-            platform=self._platform,
+            retryproof=self._started.retryproof,
+            platform=self._started.platform,
             **own,
         )
 

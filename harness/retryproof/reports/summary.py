@@ -11,7 +11,7 @@ from ..contract.differences import classify, differences
 from ..contract.profile import as_expected
 from ..events import CallReturned
 from .parts import count, rounded
-from .report import CaseReport, Evidence, Report, StepReport
+from .report import CaseReport, Report, StepReport
 from .run_log import CaseLog, RunLog
 
 _Log: TypeAlias = CaseLog[Case, Observation]
@@ -20,8 +20,8 @@ _Log: TypeAlias = CaseLog[Case, Observation]
 class Summary(RunLog[Case, Observation]):
     """A sink that remembers what the report needs. Ask for the report when the run has ended."""
 
-    def __init__(self, bundle: Bundle, evidence: Evidence, platform: dict[str, str]) -> None:
-        super().__init__(evidence, platform)
+    def __init__(self, bundle: Bundle) -> None:
+        super().__init__()
         self._bundle = bundle
 
     def answer_in(self, event: CallReturned) -> Observation | None:
