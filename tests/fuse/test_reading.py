@@ -1,6 +1,7 @@
 """Reading an input: each refusal names its place and says what is wanted, all in one pass."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -119,6 +120,56 @@ def test_refusals_of_texts(text: str, path: str, message: str) -> None:
     assert message in found_message
 
 
+WHOLE = (
+    '{"contractVersion":1,"operation":{"endpoint":"e","idempotencyKey":"k","requestHash":'
+    f'"{HASH}","body":{encoded(BODY).decode()}}},"attempts":[{{"outcome":"failure","phase":"unknown",'
+    f'"costUnits":1}}],"priorRecord":{{"status":"completed","requestHash":"{HASH}",'
+    '"writeCommitted":true},"policy":{"failureThreshold":3,"budgetUnits":9}}'
+)
+MEMBERS = [match.start() for match in re.finditer('"[A-Za-z]+":', WHOLE)]
+
+
+def test_no_member_is_written_twice_among_the_members_to_repeat() -> None:
+    assert isinstance(read_request(WHOLE.encode()), Request)
+    assert len(MEMBERS) == WHOLE.count(":")
+
+
+@pytest.mark.parametrize("start", MEMBERS)
+@pytest.mark.parametrize("endpoint", ["e", ":", "::", r"\u003a", r"\u003A\u003a"])
+@pytest.mark.parametrize("space", ["", " "])
+def test_a_member_that_is_there_twice_is_found_wherever_it_is(
+    start: int, endpoint: str, space: str
+) -> None:
+    value, _ = json.JSONDecoder().raw_decode(WHOLE, WHOLE.index(":", start) + 1)
+    member = f"{WHOLE[start : WHOLE.index(':', start)]}{space}:{json.dumps(value)},"
+    text = f"{WHOLE[:start]}{member}{WHOLE[start:]}"
+
+    [(path, message)] = problems(
+        text.replace('"endpoint":"e"', f'"endpoint":"{endpoint}"').encode()
+    )
+
+    assert path.endswith(member.partition('"')[2].partition('"')[0])
+    assert message == "is there twice."
+
+
+@pytest.mark.parametrize("endpoint", ["e", "a:b", r"a\u003ab", r"\u003a::"])
+@pytest.mark.parametrize("body", ['":"', '{"a:":[":"]}', r'["\u003a",{":":"\u003A:"}]', "[[]]"])
+def test_colons_in_strings_are_no_members(endpoint: str, body: str) -> None:
+    text = f'{{"operation":{{"endpoint":"{endpoint}","body":{body}}}}}'
+
+    assert read_request(text.encode()) == Request(
+        Operation(json.loads(f'"{endpoint}"'), body=json.loads(body))
+    )
+
+
+@pytest.mark.parametrize("first", ["1", '":"', r'"\u003a"', '{"b":1}'])
+@pytest.mark.parametrize("last", ["1", '":"', '"::"', r'"\u003a"', r'"\u003a\u003a"', '{"b":1}'])
+def test_no_colon_of_a_body_makes_up_for_a_member(first: str, last: str) -> None:
+    text = f'{{"operation":{{"endpoint":"e","body":{{"a":{first},"a":{last}}}}}}}'
+
+    assert problems(text.encode()) == [("operation.body.a", "is there twice.")]
+
+
 def test_bytes_that_are_not_utf_8() -> None:
     assert problems(b'{"a":"\xff"}') == [("", "is not UTF-8 at byte 6.")]
 
@@ -161,11 +212,23 @@ def test_a_hash_that_is_not_the_bodys_is_found_beside_other_problems() -> None:
     ]
 
 
-def test_problems_beyond_a_hundred_are_counted() -> None:
-    found = problems(encoded({**ENDPOINT, "attempts": [{"costUnits": -1}] * MAX_ATTEMPTS}))
+@pytest.mark.parametrize(
+    ("attempts", "unlisted"),
+    [(MAX_ATTEMPTS, "has 9,900 more problems."), (MAX_PROBLEMS + 1, "has 1 more problem.")],
+)
+def test_problems_beyond_a_hundred_are_counted(attempts: int, unlisted: str) -> None:
+    found = problems(encoded({**ENDPOINT, "attempts": [{"costUnits": -1}] * attempts}))
 
     assert len(found) == MAX_PROBLEMS + 1
-    assert found[-1] == ("", "has 9,900 more problems.")
+    assert found[-1] == ("", unlisted)
+
+
+def test_a_hash_of_one_character_is_described_so() -> None:
+    operation = {"endpoint": "/", "requestHash": "a"}
+
+    ((_, problem),) = problems(encoded({"operation": operation}))
+
+    assert " of 1 character;" in problem or " of 1 character." in problem, problem
 
 
 def test_a_hundred_problems_are_all_listed() -> None:

@@ -1,9 +1,13 @@
 """The answer for people: what an on-call engineer reads at night."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from retryproof.fuse import Request, evaluate_json, read_request
+from retryproof.cli.fuse import fuse
+from retryproof.fuse import Request, evaluate_json, read_request, reading
+from retryproof.fuse.account import explain
+from retryproof.fuse.matrix import REFUSED, Case
 from retryproof.fuse.table import OTHERWISE, TABLE
 from retryproof.reports.fuse_text import render_answer
 
@@ -71,6 +75,47 @@ def test_a_fingerprint_is_shown_in_full() -> None:
     assert f"Fingerprint: {HASH}\n" in text_of(
         encoded({"operation": {"endpoint": "e", "requestHash": HASH}})
     )
+
+
+@pytest.mark.parametrize(("cost", "spent"), [(1, "1 unit"), (0, "0 units"), (1.5, "1.5 units")])
+def test_a_single_unit_is_no_plural(cost: float, spent: str) -> None:
+    data = encoded({"operation": {"endpoint": "e"}, "attempts": [{"costUnits": cost}]})
+    case = Case("one-attempt", "positive", data, REFUSED)
+
+    assert f"; {spent} spent, where it opens at 100." in text_of(data)
+    assert explain(case).about.endswith(f", {spent} spent of 100.")
+
+
+def test_a_single_attempt_that_is_not_shown_is_no_plural() -> None:
+    text = text_of(encoded({"operation": {"endpoint": "e"}, "attempts": [{}] * 11}))
+
+    assert "  and 1 attempt more\n" in text
+
+
+@pytest.mark.parametrize(
+    ("data", "status"), [(b'{"operation":{"endpoint":"e"}}', 0), (b'{"operation":{}}', 1)]
+)
+def test_the_command_reads_its_input_once(
+    data: bytes,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    decoded: list[bytes] = []
+
+    def read_quickly(given: bytes) -> Request | None:
+        decoded.append(given)
+        return reading_quickly(given)
+
+    reading_quickly = reading.read_quickly
+    monkeypatch.setattr(reading, "read_quickly", read_quickly)
+    file = tmp_path / "input.json"
+    file.write_bytes(data)
+
+    assert fuse.main([str(file), "--human"], standalone_mode=False) == status
+    assert decoded == [data]
+    assert capsys.readouterr().out == text_of(data)
 
 
 @pytest.mark.parametrize("count", [10, 11, 10_000])

@@ -12,7 +12,9 @@ from ..fuse import (
     MAX_INPUT_BYTES,
     AnyStatus,
     Request,
+    Unverified,
     encode,
+    evaluate,
     evaluate_json,
     exit_status_of,
     read_request,
@@ -85,13 +87,20 @@ def fuse(file: str, human: bool, jsonl: bool) -> int:
             return EXIT_STATUS_OF[worst_status(_answer_lines(stream))]
     # One byte over the limit is enough for the answer to say that it is over.
     data = read_named(file, limit_bytes=MAX_INPUT_BYTES + 1, or_less=True)
-    answer = evaluate_json(data)
     if human:
-        request = read_request(data)
-        print_human(render_answer(answer, request if isinstance(request, Request) else None))
-    else:
-        print_bytes(encode(answer) + b"\n")
+        return _explain(read_request(data))
+    answer = evaluate_json(data)
+    print_bytes(encode(answer) + b"\n")
     return exit_status_of(answer)
+
+
+def _explain(request: Request | Unverified) -> int:
+    if isinstance(request, Unverified):
+        print_human(render_answer(request))
+        return exit_status_of(request)
+    report = evaluate(request)
+    print_human(render_answer(report, request))
+    return exit_status_of(report)
 
 
 def _answer_lines(stream: BinaryIO) -> Iterator[AnyStatus]:

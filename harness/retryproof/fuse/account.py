@@ -71,9 +71,10 @@ def _attempts(request: Request, circuit: Circuit) -> str:
     kinds = Counter(map(_kind, attempts))
     listed = ", ".join(f"{count} x {kind}" for kind, count in kinds.items())
     noun = "attempt" if len(attempts) == 1 else "attempts"
+    units = "unit" if circuit.spent_units == 1 else "units"
     return (
         f"{len(attempts)} {noun} ({listed}), {circuit.failure_streak} in a row without success "
-        f"(the limit is {circuit.failure_threshold}), {circuit.spent_units} units spent of "
+        f"(the limit is {circuit.failure_threshold}), {circuit.spent_units} {units} spent of "
         f"{circuit.budget_units}"
     )
 

@@ -34,7 +34,9 @@ def describe(value: Any) -> str:
 
 def describe_length(value: Any) -> str:
     """A string's length as an appendix, nothing for another value."""
-    return f" of {len(value):,} characters" if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return f" of {len(value):,} {'character' if len(value) == 1 else 'characters'}"
 
 
 def _shorten(text: str) -> str:

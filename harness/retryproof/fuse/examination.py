@@ -180,7 +180,9 @@ class _Walk:
         if self._found <= MAX_PROBLEMS:
             self.problems.append(problem_at(path, message))
         else:
-            unlisted = Problem("", f"has {self._found - MAX_PROBLEMS:,} more problems.")
+            count = self._found - MAX_PROBLEMS
+            noun = "problem" if count == 1 else "problems"
+            unlisted = Problem("", f"has {count:,} more {noun}.")
             self.problems[MAX_PROBLEMS:] = [unlisted]
 
 

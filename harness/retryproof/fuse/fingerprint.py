@@ -7,7 +7,6 @@ canonical form writes numbers as doubles, so a number that a double would change
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from itertools import repeat
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -42,6 +41,9 @@ _WRITTEN_OTHERWISE = re.compile(rb"(?:^|[:,\[])-?[0-9.]+(?:\.0(?![0-9])|e-)")
 _DOT, _MINUS = b".-"
 _SORTED_OTHERWISE = re.compile(rb"[\xf0-\xf4]")
 """The first byte of a character that takes two units of UTF-16."""
+
+
+_CONTAINERS = (dict, list, tuple)
 
 
 class _PlainBody(Struct, array_like=True):
@@ -88,7 +90,8 @@ def body_problems(body: Any, path: str) -> Iterator[tuple[str, str]]:
     Yields:
         The place, below `path`, and the problem in words that follow it.
     """
-    for steps, problem in _problems(body, MAX_BODY_DEPTH):
+    steps: list[str | int] = []
+    for problem in _problems(body, steps):
         place = path
         for step in steps:
             place = _place_of(step, place)
@@ -122,35 +125,44 @@ def _write_plainly(body: Any) -> bytes | None:
 
 def _is_plain(value: Any, depth_left: int) -> bool:
     """As a plain body for msgspec, but nested as deeply as a body may be."""
-    kind = type(value)
-    if kind is dict or kind is list:
-        children = value if kind is list else value.values()
-        return (
-            depth_left > 0
-            and (kind is list or all(type(name) is str for name in value))
-            and all(map(_is_plain, children, repeat(depth_left - 1)))
-        )
-    if type(value) is int:
+    children: Iterable[Any]
+    if type(value) is list:
+        children = value
+    elif type(value) is dict and all(type(name) is str for name in value):
+        children = value.values()
+    elif type(value) is int:
         return -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER
-    if type(value) is float:
+    elif type(value) is float:
         return -_PLAIN_FRACTION < value < _PLAIN_FRACTION
-    return kind is str or kind is bool or value is None
-
-
-def _problems(value: Any, depth_left: int) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The steps to each problem, made into a path by the caller: most bodies have none."""
-    if not isinstance(value, dict | list | tuple):
-        if problem := _scalar_problem(value):
-            yield (), problem
-        return
+    else:
+        return type(value) is str or type(value) is bool or value is None
     if not depth_left:
-        yield (), f"is nested deeper than {MAX_BODY_DEPTH + 2} levels."
+        return False
+    # It takes a quarter of what `all` and `map` would.
+    for child in children:  # noqa: SIM110
+        if not _is_plain(child, depth_left - 1):
+            return False
+    return True
+
+
+def _problems(value: Any, steps: list[str | int]) -> Iterator[str]:
+    """The problems of the value that `steps` lead to; they lead to each as it is yielded.
+
+    The caller makes a path of them: most bodies have no problem, and need no path.
+    """
+    if not isinstance(value, _CONTAINERS):
+        if problem := _scalar_problem(value):
+            yield problem
+        return
+    if len(steps) == MAX_BODY_DEPTH:
+        yield f"is nested deeper than {MAX_BODY_DEPTH + 2} levels."
         return
     for step, child in _children(value):
-        for steps, problem in _problems(child, depth_left - 1):
-            yield (step, *steps), problem
+        steps.append(step)
+        yield from _problems(child, steps)
+        steps.pop()
     if isinstance(value, dict) and not all(map(_is_text, value)):
-        yield (), "has a member whose name is not a string of Unicode characters."
+        yield "has a member whose name is not a string of Unicode characters."
 
 
 def _place_of(step: str | int, parent: str) -> str:

@@ -121,7 +121,7 @@ def at_least(number: Number, limit: Number) -> bool:
     """
     # Floats compare as the numbers do that they print as. A Decimal would be compared with what
     # the float is in binary.
-    if isinstance(number, Decimal) or isinstance(limit, Decimal):
+    if type(number) is Decimal or type(limit) is Decimal:
         return exact(number) >= exact(limit)
     return number >= limit
 

@@ -67,11 +67,12 @@ def _reason_labels(report: Report) -> Iterator[str]:
 
 
 def _describe_circuit(circuit: Circuit) -> str:
-    noun = "attempt" if circuit.failure_streak == 1 else "attempts"
+    attempts = "attempt" if circuit.failure_streak == 1 else "attempts"
+    units = "unit" if circuit.spent_units == 1 else "units"
     return (
-        f"{'OPEN' if circuit.open else 'closed'}. {circuit.failure_streak} {noun} in a row without "
-        f"success, where it opens at {circuit.failure_threshold}; {circuit.spent_units} units "
-        f"spent, where it opens at {circuit.budget_units}."
+        f"{'OPEN' if circuit.open else 'closed'}. {circuit.failure_streak} {attempts} in a row "
+        f"without success, where it opens at {circuit.failure_threshold}; {circuit.spent_units} "
+        f"{units} spent, where it opens at {circuit.budget_units}."
     )
 
 
@@ -83,8 +84,8 @@ def _render_request(request: Request) -> Iterator[Text]:
     for index, attempt in enumerate(attempts[:_MAX_SHOWN_ATTEMPTS]):
         outcome, phase = attempt.outcome or "unknown", attempt.phase or "unknown"
         yield Text(f"  attempts[{index}]: outcome {outcome}, phase {phase}")
-    if len(attempts) > _MAX_SHOWN_ATTEMPTS:
-        yield Text(f"  and {len(attempts) - _MAX_SHOWN_ATTEMPTS:,} attempts more")
+    if unshown := len(attempts[_MAX_SHOWN_ATTEMPTS:]):
+        yield Text(f"  and {unshown:,} {'attempt' if unshown == 1 else 'attempts'} more")
 
 
 def _labelled(label: str, text: str) -> Text:
