@@ -92,7 +92,7 @@ def drive(
     Raises:
         InvalidArgumentsError: the contract has no case of such a name.
     """
-    return anyio.run(drive_async, RetrySuite(bundle), request, sinks, on_wire, until)
+    return drive_suite(RetrySuite(bundle), request, sinks, on_wire, until)
 
 
 def drive_fuse(
@@ -107,7 +107,18 @@ def drive_fuse(
     Raises:
         InvalidArgumentsError: the matrix has no case of such a name that can be sent.
     """
-    return anyio.run(drive_async, FuseSuite(matrix), request, sinks, on_wire, until)
+    return drive_suite(FuseSuite(matrix), request, sinks, on_wire, until)
+
+
+def drive_suite(
+    suite: Suite[_AnyReport],
+    request: RunRequest,
+    sinks: Sequence[Sink] = (),
+    on_wire: WireSink | None = None,
+    until: Until = run_to_the_end,
+) -> _AnyReport:
+    """`drive` for any suite. Raises as its `scripts`."""
+    return anyio.run(drive_async, suite, request, sinks, on_wire, until)
 
 
 def self_test(bundle: Bundle, until: Until = run_to_the_end) -> SelfTestReport:

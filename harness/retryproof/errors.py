@@ -52,6 +52,80 @@ class FileError(RetryproofError):
     exit_status = EXIT_INVALID_ARGUMENTS
 
 
+class StoreError(RetryproofError):
+    """The database can't be used."""
+
+
+class StoreUnavailableError(StoreError):
+    """The database can't be used now: its disk is full, or somebody else has it."""
+
+
+class StoreRefusedError(StoreError):
+    """The database must not be used: it is damaged, or not for this version to write."""
+
+
+class DaemonRunningError(RetryproofError):
+    """Another daemon has what this one needs: its state folder, or its socket."""
+
+
+class DaemonUnavailableError(RetryproofError):
+    """No daemon took the request: there is none, or it is not for this user to use."""
+
+
+class LostConnectionError(RetryproofError):
+    """A daemon took the request, or may have, and its whole answer did not arrive.
+
+    Attributes:
+        timed_out: whether the connection was still there, and only the time was up.
+    """
+
+    definite = False
+
+    def __init__(self, message: str, advice: str = "", *, timed_out: bool = False) -> None:
+        super().__init__(message, advice)
+        self.timed_out = timed_out
+
+
+class DaemonRefusalError(RetryproofError):
+    """The daemon answered that it will not, or can't.
+
+    Attributes:
+        status: the answer's HTTP status, from 400 on.
+        code: the problem's name, for programs.
+        retry_after_seconds: when to ask again, if the daemon said so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        advice: str,
+        *,
+        status: int,
+        code: str,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message, advice)
+        self.status = status
+        self.code = code
+        self.retry_after_seconds = retry_after_seconds
+
+
+class DaemonAnswerError(RetryproofError):
+    """The daemon's answer is not in form."""
+
+    definite = False
+
+
+class NotSubmittedError(RetryproofError):
+    """No daemon took the run, in several attempts."""
+
+
+class SubmissionInDoubtError(RetryproofError):
+    """Whether a run was submitted could not be found out."""
+
+    definite = False
+
+
 class AdapterError(RetryproofError):
     """The adapter did not do its part. `kind` is the failure kind of the protocol."""
 

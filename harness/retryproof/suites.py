@@ -1,10 +1,11 @@
 """The suites: each has a contract, its cases as scripts for a run, and a log to report from."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from retryproof_protocol.messages import ContractReference
+from rich.console import RenderableType
 
 from .contract.bundle import Bundle, Case
 from .contract.profile import SEED, Profile, profiled
@@ -14,13 +15,14 @@ from .fuse.matrix import CONTRACT as FUSE_CONTRACT
 from .fuse.matrix import Case as FuseCase
 from .fuse.matrix import Matrix
 from .reports.fuse_report import FuseReport
+from .reports.fuse_suite_text import render_fuse_report
 from .reports.fuse_summary import FuseSummary
 from .reports.report import Report, RunReport
 from .reports.summary import Summary
+from .reports.text import render_report
 from .runner.fuse_script import FuseScript
 from .runner.retry_script import RetryScript
 
-SuiteName: TypeAlias = Literal["retry", "retryfuse"]
 _FEW_CASES = 20
 """More are not listed to somebody who has misspelt one."""
 
@@ -54,6 +56,9 @@ class Suite(Protocol[_AnyReport]):
     def new_log(self) -> "ReportingLog[_AnyReport]":
         """A sink that a run's report can be had from."""
 
+    def render(self, report: Any, repeat_command: Callable[[str], str]) -> Iterator[RenderableType]:
+        """The report for people; `repeat_command` gives the command that runs a case again."""
+
 
 class ReportingLog(Protocol[_AnyReport]):
     """Takes a run's events, and folds them into its report."""
@@ -86,6 +91,11 @@ class RetrySuite:
     def new_log(self) -> ReportingLog[Report]:  # noqa: D102
         return Summary(self._bundle)
 
+    def render(  # noqa: D102
+        self, report: Report, repeat_command: Callable[[str], str]
+    ) -> Iterator[RenderableType]:
+        return render_report(report, self._bundle, repeat_command)
+
 
 class FuseSuite:
     """The decision whether to retry: the cases of the matrix that can be sent."""
@@ -106,6 +116,11 @@ class FuseSuite:
 
     def new_log(self) -> ReportingLog[FuseReport]:  # noqa: D102
         return FuseSummary(self._matrix)
+
+    def render(  # noqa: D102
+        self, report: FuseReport, repeat_command: Callable[[str], str]
+    ) -> Iterator[RenderableType]:
+        return render_fuse_report(report, repeat_command)
 
     def _refuse_unsendable(self, names: Sequence[str]) -> None:
         unsendable = [name for name in names if name in self._matrix.unsendable]

@@ -305,12 +305,12 @@ def on_a_terminal(env: Mapping[str, str], *arguments: str) -> tuple[int, str]:
         env={**os.environ, "TERM": "xterm", **env},
     )
     os.close(theirs)
-    shown = _read_all(ours)
+    shown = read_all(ours)
     os.close(ours)
     return process.wait(), shown
 
 
-def _read_all(descriptor: int) -> str:
+def read_all(descriptor: int) -> str:
     pieces = []
     while True:
         try:

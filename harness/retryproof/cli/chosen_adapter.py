@@ -12,6 +12,7 @@ from retryproof_protocol.quoting import escape_controls
 
 from ..errors import InvalidArgumentsError
 from ..http_adapter.config import read_service
+from ..reports.repeating import as_argument
 from ..supervise.launch import (
     Launch,
     Sandbox,
@@ -59,9 +60,9 @@ def kept_options(options: AdapterOptions) -> Sequence[str]:
     """The command line that means the same adapter; without the values of its variables."""
     kept: list[str] = []
     if options.call_timeout != 2.0:
-        kept += ["--call-timeout", f"{options.call_timeout:g}"]
+        kept += ["--call-timeout", as_argument(options.call_timeout)]
     if options.startup_timeout != 30.0:
-        kept += ["--startup-timeout", f"{options.startup_timeout:g}"]
+        kept += ["--startup-timeout", as_argument(options.startup_timeout)]
     if options.cwd != ".":
         kept += ["--cwd", options.cwd]
     if options.python is not None:

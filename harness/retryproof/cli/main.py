@@ -7,6 +7,7 @@ import click
 
 from .. import __version__
 from ..errors import EXIT_FAILED, EXIT_INTERRUPTED, RetryproofError
+from .cancel import cancel
 from .check import check
 from .compare import compare
 from .doctor import doctor
@@ -14,10 +15,16 @@ from .example import example
 from .fixtures import fixtures
 from .fuse import NOT_EVALUATED, fuse
 from .init import init
+from .logs import logs
 from .output import OutputError, abandon_stdout, complain, make_robust, report_bug, telling
 from .reduce import reduce
 from .run import run
+from .runs import runs
 from .self_test import self_test
+from .serve import serve
+from .show import show
+from .status import status
+from .submit import submit
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -36,7 +43,27 @@ def cli() -> None:
     """
 
 
-for command in (self_test, fixtures, init, run, doctor, check, reduce, compare, example, fuse):
+COMMANDS = (
+    self_test,
+    fixtures,
+    init,
+    run,
+    doctor,
+    check,
+    reduce,
+    compare,
+    example,
+    fuse,
+    serve,
+    submit,
+    runs,
+    show,
+    logs,
+    cancel,
+    status,
+)
+
+for command in COMMANDS:
     cli.add_command(command)
 
 

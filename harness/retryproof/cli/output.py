@@ -10,16 +10,14 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 import click
-import msgspec
 from retryproof_protocol.quoting import escape_controls
 from rich.console import Console, RenderableType
 
 from .. import __version__
 from ..errors import EXIT_INTERNAL_ERROR, FileError
+from ..reports.formats import PLAIN_WIDTH, as_json
 
 _OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF}
-PLAIN_WIDTH = 140
-"""Columns where no terminal says how many it has: room for a trace's table."""
 
 
 class OutputError(FileError):
@@ -77,7 +75,7 @@ def print_human(renderables: Iterable[RenderableType]) -> None:
 
 def print_json(document: Any) -> None:
     """Prints one JSON document on stdout."""
-    print_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    print_bytes(as_json(document))
 
 
 def print_bytes(document: bytes) -> None:

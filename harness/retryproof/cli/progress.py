@@ -15,10 +15,11 @@ _REFRESHES_PER_SECOND = 10
 class Progress:
     """A sink that draws one line, refreshed by rich's own thread; gone when the run has ended."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, doing: str = "starting") -> None:
+        """`doing` is what is done before the first event."""
         self._planned: tuple[str, ...] = ()
         self._case: str | None = None
-        self._doing = "starting"
+        self._doing = doing
         self._since = time.monotonic()
         self._live = Live(
             console=console,
@@ -44,6 +45,8 @@ class Progress:
         match event:
             case RunStarted(cases=cases):
                 self._planned = tuple(case.name for case in cases)
+                self._case = None
+                self._now_doing("starting")
             case CaseStarted(case=name):
                 self._case = name
             case CallStarted(call=call):

@@ -76,6 +76,9 @@ def read_service(path: Path) -> Service:
         InvalidArgumentsError: it does not say what it has to, or something that it may not.
     """
     try:
+        # A pipe or a device may have no end.
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise FileError(f"{path} is not a regular file.")
         text = path.read_bytes()
     except OSError as error:
         raise FileError(f"{path} can't be read: {error.strerror}.") from None

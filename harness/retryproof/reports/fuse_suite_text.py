@@ -81,7 +81,7 @@ def _case_details(
         yield labelled("  The advice", case.advice)
     for name in case.resembles:
         yield labelled("  Resembles", f"{name}: {FAULTS[name].summary}")
-    yield labelled("  Repeat it", repeat_command(case.name))
+    yield labelled("  Repeat it", escape_controls(repeat_command(case.name)))
 
 
 def _describe_answer(answer: Answered, refusal: str | None) -> str:

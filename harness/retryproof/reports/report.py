@@ -99,15 +99,16 @@ class Resources(Struct, frozen=True, rename="camel"):
     load_after: Load
 
 
-class Deviation(Struct, frozen=True):
-    """In what this run departs from the contract's own terms, as declared by its user.
+DeviationValue: TypeAlias = bool | float | Literal["same"] | tuple[int, ...]
+"""Of the call limit seconds; of a profile's keys whether, "same", or codes."""
 
-    Values of the call limit are seconds; those of a profile's keys are codes, "same", or whether.
-    """
+
+class Deviation(Struct, frozen=True):
+    """In what this run departs from the contract's own terms, as declared by its user."""
 
     name: str
-    value: Any
-    standard: Any
+    value: DeviationValue
+    standard: DeviationValue
 
 
 _CaseReport = TypeVar("_CaseReport")

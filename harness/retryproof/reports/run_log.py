@@ -171,7 +171,7 @@ class RunLog(ABC, Generic[_Case, _Answer]):
             calls=self._calls,
             latency_ms=percentiles(self._latencies_ms),
             peak_rss_bytes=max((gone.peak_rss_bytes for gone in self._departures), default=0),
-            cpu_seconds=rounded(sum(gone.cpu_seconds for gone in self._departures)),
+            cpu_seconds=rounded(sum((gone.cpu_seconds for gone in self._departures), 0.0)),
             processes_spawned=len(self._launches),
             processes_leaked=sum(gone.strays for gone in self._departures),
             overshoot_ms=max(self._overshoots_ms, default=None),

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ..contract.profile import SEED
 from ..events import SandboxDescription
-from .report import Counts, RunReport
+from .report import Counts, DeviationValue, RunReport
 
 STYLES = {"pass": "green", "fail": "bold red", "incomplete": "bold yellow", "not-run": "dim"}
 WORDS = {"pass": "pass", "fail": "FAIL", "incomplete": "INCOMPLETE", "not-run": "not run"}
@@ -103,7 +103,7 @@ def describe_counts(counts: Counts) -> str:
     )
 
 
-def _value(value: Any) -> str:
+def _value(value: DeviationValue) -> str:
     if isinstance(value, tuple):
         return " or ".join(map(str, value))
     if isinstance(value, bool):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from retryproof_protocol.messages import Observation, Operation
+from retryproof_protocol.quoting import escape_controls
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -83,7 +84,7 @@ def _case_details(
         yield labelled("  Resembles", f"{name}: {bundle.fault(name).summary}")
     if case.verdict == "fail" and not case.resembles:
         yield labelled("  Means", _meaning(case))
-    yield labelled("  Repeat it", repeat_command(case.name))
+    yield labelled("  Repeat it", escape_controls(repeat_command(case.name)))
 
 
 def _failed_step(case: CaseReport) -> int | None:

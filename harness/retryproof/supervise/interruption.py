@@ -3,7 +3,8 @@
 import asyncio
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from types import FrameType
 from typing import TypeAlias
 
@@ -15,9 +16,49 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 Work: TypeAlias = Callable[[], Awaitable[None]]
 
 
+class Termination(KeyboardInterrupt):
+    """SIGTERM, raised as Ctrl-C is."""
+
+
+def raise_terminations() -> None:
+    """Has SIGTERM raise `Termination` in the main thread, from now on. Only to be called there."""
+    signal.signal(signal.SIGTERM, _raise_termination)
+
+
+def _raise_termination(_number: int, _frame: FrameType | None) -> None:
+    raise Termination
+
+
 async def run_to_the_end(work: Work) -> None:
     """Runs the work with nothing to interrupt it but a cancellation from outside."""
     await work()
+
+
+@asynccontextmanager
+async def stop_signals() -> AsyncIterator[Callable[[], Awaitable[str]]]:
+    """While this lasts, the signals do nothing but end the wait for the first: it gives its name.
+
+    Further ones are swallowed, and both are ignored from then on, while the process leaves with
+    all said and done. Only in the main thread.
+    """
+    loop = asyncio.get_running_loop()
+    first: asyncio.Future[signal.Signals] = loop.create_future()
+
+    def take(number: int) -> None:
+        if not first.done():
+            first.set_result(signal.Signals(number))
+
+    async def wait_for_one() -> str:
+        return (await first).name
+
+    for number in _SIGNALS:
+        # Not the loop's own way, which would put the default action back in between.
+        signal.signal(number, lambda number, _frame: loop.call_soon_threadsafe(take, number))
+    try:
+        yield wait_for_one
+    finally:
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
 
 
 class Interruptions:

@@ -62,19 +62,35 @@ class Launch(Struct, frozen=True):
 
 
 class Surroundings(Struct, frozen=True):
-    """Where an adapter runs: its folder, and the variables that its environment gains."""
+    """Where an adapter runs: its folder, and what its environment is made from.
+
+    The short list is taken from `inherited`, or from our own environment if that is None.
+    """
 
     cwd: str
     added_environment: Mapping[str, str]
+    inherited: Mapping[str, str] | None = None
 
-    def environment(self, own: Mapping[str, str]) -> dict[str, str]:
-        """The short allow-list out of our own environment, and what was added."""
-        passed = {
-            name: value
-            for name, value in own.items()
-            if name.upper() in _PASSED_VARIABLES or name.startswith("LC_")
-        }
-        return passed | dict(self.added_environment)
+    def environment(self) -> dict[str, str]:
+        """The short list, and what was added."""
+        return short_list(self._own) | dict(self.added_environment)
+
+    def search_path(self) -> str | None:
+        """Where the programs are that run a module."""
+        return self._own.get("PATH")
+
+    @property
+    def _own(self) -> Mapping[str, str]:
+        return os.environ if self.inherited is None else self.inherited
+
+
+def short_list(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that every adapter gets: enough to run at all, none that is a secret."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.upper() in _PASSED_VARIABLES or name.startswith("LC_")
+    }
 
 
 def is_module(name: str) -> bool:
@@ -98,7 +114,8 @@ def module(name: str, surroundings: Surroundings, python: str | None = None) -> 
         InvalidArgumentsError: it has no known ending, or its language is not installed.
     """
     path = Path(name)
-    if not path.is_file():
+    # The method of Path fails for a name that is too long.
+    if not os.path.isfile(path):
         raise FileError(f"There is no file {name}.", "Name an adapter module, or -- COMMAND ARG...")
     if not is_module(name):
         raise InvalidArgumentsError(
@@ -106,17 +123,25 @@ def module(name: str, surroundings: Surroundings, python: str | None = None) -> 
             f"To run it as a program: retryproof run -- {name}",
         )
     host = _HOSTS[path.suffix.lower()]
-    interpreter = python_interpreter(python) if host == "python" else _node_interpreter()
+    path_variable = surroundings.search_path()
+    if host == "python":
+        interpreter = python_interpreter(python, path_variable)
+    else:
+        interpreter = _found("node", "a JavaScript module adapter", path_variable)
     host_program = str(resources.path_of(_HOST_PROGRAMS[host]))
     return _launch((interpreter, host_program, str(path.resolve())), host, surroundings)
 
 
-def http_service(name: str, added_environment: Mapping[str, str]) -> Launch:
+def http_service(
+    name: str,
+    added_environment: Mapping[str, str],
+    inherited: Mapping[str, str] | None = None,
+) -> Launch:
     """The bundled adapter for the HTTP service of a SERVICE.toml, run in that file's folder."""
     file = Path(name).resolve()
     # Without -P a folder with an http.py of its own would break the adapter.
     argv = (sys.executable, "-P", "-m", "retryproof.http_adapter", str(file))
-    launch = _launch(argv, "http", Surroundings(str(file.parent), added_environment))
+    launch = _launch(argv, "http", Surroundings(str(file.parent), added_environment, inherited))
     return replace(launch, needed_folders=(sys.prefix, *filter(os.path.isdir, sys.path)))
 
 
@@ -126,7 +151,7 @@ def with_arguments(launch: Launch, arguments: tuple[str, ...]) -> Launch:
     return replace(launch, command=replace(launch.command, argv=argv), shown_argv=argv)
 
 
-def python_interpreter(wanted: str | None) -> str:
+def python_interpreter(wanted: str | None, path_variable: str | None = None) -> str:
     """The interpreter for a Python module: the wanted one, or that of the user's environment.
 
     Raises:
@@ -136,15 +161,11 @@ def python_interpreter(wanted: str | None) -> str:
         return _found(wanted, "--python")
     if environment := os.environ.get("VIRTUAL_ENV"):
         return _found(str(Path(environment, "bin", "python")), "the active virtual environment")
-    return _found("python3", "a Python module adapter")
+    return _found("python3", "a Python module adapter", path_variable)
 
 
-def _node_interpreter() -> str:
-    return _found("node", "a JavaScript module adapter")
-
-
-def _found(program_name: str, wanted_by: str) -> str:
-    found = shutil.which(program_name)
+def _found(program_name: str, wanted_by: str, path_variable: str | None = None) -> str:
+    found = shutil.which(program_name, path=path_variable)
     if found is None:
         raise InvalidArgumentsError(
             f"{program_name}, needed for {wanted_by}, was not found or is not executable.",
@@ -155,5 +176,5 @@ def _found(program_name: str, wanted_by: str) -> str:
 
 
 def _launch(argv: tuple[str, ...], host: str | None, surroundings: Surroundings) -> Launch:
-    command = Command(argv, surroundings.environment(os.environ), surroundings.cwd)
+    command = Command(argv, surroundings.environment(), surroundings.cwd)
     return Launch(command, argv, host, tuple(sorted(surroundings.added_environment)))

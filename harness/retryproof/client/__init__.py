@@ -1,0 +1,1 @@
+"""The daemon's clients: HTTP over its Unix socket, without doing anything twice."""

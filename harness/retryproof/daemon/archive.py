@@ -1,0 +1,117 @@
+"""Runs as they are in the store: their reports, and how those end that were broken off.
+
+Everything here may wait for the disk.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from ..api.submission import SuiteName
+from ..description import describe_limits
+from ..events import Event
+from ..reports.formats import ReportFormat, as_json, as_text
+from ..reports.repeating import repeat_command
+from ..reports.report import RunReport
+from ..store.runs import Entry, Happened, Over, Requeued, RunRecord, RunStore, State
+from ..suites import Suite
+from ..supervise.limits import Limits
+from . import records
+from .accepting import KeptRun, decode_kept
+
+CANCELLATION = "cancellation"
+DAEMON_STOP = "daemon stop"
+DAEMON_DEATH = "daemon death"
+INTERNAL_ERROR = "internal error"
+"""What cuts a run short, as its report has it."""
+_STATES: Mapping[str | None, State] = {None: "finished", CANCELLATION: "cancelled"}
+_ALL = 2**31
+
+
+class Archive:
+    """Each method raises StoreError where the store can't be used."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        suites: Mapping[SuiteName, Suite[Any]],
+        now: Callable[[], float],
+    ) -> None:
+        self.suites = suites
+        self._store = store
+        self._now = now
+
+    def suite_of(self, record: RunRecord) -> Suite[Any]:
+        """The suite that the run is driven through."""
+        name: SuiteName = msgspec.convert(record.suite, SuiteName)
+        return self.suites[name]
+
+    def report(self, record: RunRecord) -> RunReport[Any] | None:
+        """The report of a run that is over; None if it is not, or was never started."""
+        plan = self._store.plan(record)
+        if plan is None or record.ended_at is None:
+            return None
+        attempt = records.last_attempt(self._events(record))
+        return self._fold(record, attempt, plan)
+
+    def report_as(self, record: RunRecord, wanted: ReportFormat) -> bytes | None:
+        """`report` in that format."""
+        report = self.report(record)
+        if report is None:
+            return None
+        if wanted == "json":
+            return as_json(report)
+        repeat = partial(repeat_command, report, usual=describe_limits(Limits()))
+        return as_text(self.suite_of(record).render(report, repeat))
+
+    def settle_what_was_left(self) -> None:
+        """Ends the runs in whose middle the last daemon died, or puts them back into the queue."""
+        for record in self._store.running():
+            self._store.write(self.ending(record, DAEMON_DEATH))
+
+    def ending(self, record: RunRecord, cause: str) -> Iterable[Entry]:
+        """What is still to be recorded of a run that was broken off."""
+        kept = decode_kept(record.submission)
+        events = self._events(record)
+        attempt = records.last_attempt(events)
+        if not attempt and record.state == "running":
+            # Nothing is launched before the start of the attempt is known to be on the disk.
+            yield Requeued(record.id)
+            return
+        if not attempt:
+            yield Over(record.id, self._now(), "interrupted", kept.encode_without_secrets())
+            return
+        plan = self._store.plan(record) or b"[]"
+        cases = records.decode_plan(self.suite_of(record).case_type, plan)
+        closing = records.closing_events(attempt, cases, cause)
+        for number, event in enumerate(closing, len(events) + 1):
+            yield Happened(record.id, number, records.encode(event))
+        report = self._fold(record, [*attempt, *closing], plan)
+        yield self.outcome(record.id, kept, report)
+
+    def outcome(self, run: str, kept: KeptRun, report: RunReport[Any]) -> Entry:
+        """What becomes of a run that was driven, by its report."""
+        state = _STATES.get(report.interrupted_by, "interrupted")
+        if state == "interrupted" and kept.on_interrupt == "rerun":
+            return Requeued(run)
+        return Over(
+            run=run,
+            at=self._now(),
+            state=state,
+            submission=kept.encode_without_secrets(),
+            verdict=report.verdict,
+            exit_status=report.exit_status,
+            counts=msgspec.json.encode(report.counts),
+        )
+
+    def _fold(self, record: RunRecord, attempt: Iterable[Event], plan: bytes) -> RunReport[Any]:
+        suite = self.suite_of(record)
+        log = suite.new_log()
+        records.replay(attempt, records.decode_plan(suite.case_type, plan), log)
+        report: RunReport[Any] = log.report()
+        return report
+
+    def _events(self, record: RunRecord) -> list[Event]:
+        return [records.decode(content) for _, content in self._store.events(record, 0, _ALL)]
