@@ -3,10 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from . import calls, deadlines, fuse, startup
+from . import calls, daemon, deadlines, fuse, startup
 
 MAX_RATIO_WITH_C = 1.5
 MAX_RATIO_OF_FUSE = 4
+MAX_RATIO_OF_DAEMON = 1.05
 
 
 def main() -> None:
@@ -18,7 +19,10 @@ def main() -> None:
             report_calls(title, argv)
         for title, argv in adapters.items():
             report_startup(title, argv)
+        for title, argv in adapters.items():
+            report_throughput(title, argv)
     print(f"start: the interpreter alone {startup.interpreter_ms():.1f} ms")
+    report_daemon(calls.python_adapter())
     report_fuse()
     report_all_deadlines("idle")
     with deadlines.busy_processors():
@@ -48,6 +52,27 @@ def report_startup(title: str, argv: tuple[str, ...]) -> None:
     )
     if measured.sandboxed_ms is not None:
         print(f"start, {title}: in the sandbox {measured.sandboxed_ms:.1f} ms")
+
+
+def report_throughput(title: str, argv: tuple[str, ...]) -> None:
+    """Runs through the daemon, one at a time."""
+    measured = daemon.measure_throughput(argv)
+    print(
+        f"daemon, {title}: {measured.through_daemon:.1f} runs a second, made directly "
+        f"{measured.direct:.1f}, ratio {measured.direct / measured.through_daemon:.2f} "
+        f"(limit {MAX_RATIO_OF_DAEMON})"
+    )
+
+
+def report_daemon(argv: tuple[str, ...]) -> None:
+    """What its followers get, and what a long history costs."""
+    print(f"daemon: {daemon.measure_follower(argv):,.0f} events a second to a follower")
+    for stored in daemon.measure_stored(argv):
+        print(
+            f"daemon, {stored.runs:,} runs stored: ready after {stored.start_ms:.0f} ms, "
+            f"{stored.memory_mib:.0f} MiB, first page of runs {stored.page_ms:.1f} ms, "
+            f"with the command {stored.command_ms:.0f} ms"
+        )
 
 
 def report_fuse() -> None:

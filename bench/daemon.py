@@ -1,4 +1,4 @@
-"""The daemon: runs through it beside the same runs made directly, followers, and many stored runs."""
+"""The daemon: runs through it beside the same runs made directly, followers, many stored runs."""
 
 import json
 import statistics
@@ -14,6 +14,7 @@ import httpx2
 import psutil
 from msgspec import Struct
 from retryproof import app
+from retryproof.api.events import encode_event
 from retryproof.daemon import records
 from retryproof.daemon.accepting import KeptRun
 from retryproof.events import Event, RunStarted
@@ -129,7 +130,7 @@ def _entries(run: str, events: list[Event], argv: tuple[str, ...]) -> Iterator[E
     if isinstance(started, RunStarted):
         yield Started(run, 0.0, records.encode_plan(started))
     for number, event in enumerate(events, 1):
-        yield Happened(run, number, records.encode(event))
+        yield Happened(run, number, encode_event(event))
     yield Over(run, 1.0, "finished", _kept(argv), "pass", 0, None)
 
 
@@ -157,9 +158,9 @@ def _store(folder: Path) -> Iterator[RunStore]:
 def _daemon(folder: Path) -> Iterator[tuple[httpx2.Client, "subprocess.Popen[str]"]]:
     """A daemon that drives one run at a time."""
     socket = folder / "run/socket"
+    places = ("--socket", str(socket), "--state", str(folder / "state"))
     with subprocess.Popen(
-        [sys.executable, "-m", "retryproof", "serve", "--jobs", "1"]
-        + ["--socket", str(socket), "--state", str(folder / "state")],
+        [sys.executable, "-m", "retryproof", "serve", "--jobs", "1", *places],
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

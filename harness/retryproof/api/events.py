@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ..events import (
     AdapterGone,
@@ -33,6 +34,13 @@ _Sent = (
     | RunEnded
 )
 _decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Sent)
+
+
+def encode_event(event: Event) -> bytes:
+    """The event as it is sent, and kept."""
+    if isinstance(event, RunStarted):
+        event = replace(event, cases=tuple(NamedCase(case.name) for case in event.cases))
+    return msgspec.json.encode(event)
 
 
 def read_event(data: bytes | str) -> Event:

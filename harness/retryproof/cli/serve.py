@@ -6,7 +6,7 @@ import os
 import click
 
 from ..errors import EXIT_PASS
-from ..places import default_places
+from .daemon_options import places_of, socket_option, state_option
 from .output import telling
 
 MAX_JOBS = 256
@@ -24,12 +24,8 @@ MAX_JOBS = 256
     metavar="N",
     help="How many adapters to drive at a time. Default: one for each processor.",
 )
-@click.option(
-    "--socket", metavar="PATH", help="The Unix socket. Default: in the user's runtime folder."
-)
-@click.option(
-    "--state", metavar="DIR", help="Where everything is kept. Default: in the user's state folder."
-)
+@socket_option
+@state_option
 def serve(listen: str | None, jobs: int | None, socket: str | None, state: str | None) -> int:
     """Run the daemon, which takes runs from many clients and loses none.
 
@@ -46,7 +42,7 @@ def serve(listen: str | None, jobs: int | None, socket: str | None, state: str |
 
     logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
     options = ServeOptions(
-        places=default_places(os.environ, socket, state),
+        places=places_of(socket, state),
         listen=listen,
         jobs=jobs or os.cpu_count() or 1,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ..api.events import encode_event, read_event
 from ..api.submission import SuiteName
 from ..description import describe_limits
 from ..events import Event
@@ -87,7 +88,7 @@ class Archive:
         cases = records.decode_plan(self.suite_of(record).case_type, plan)
         closing = records.closing_events(attempt, cases, cause)
         for number, event in enumerate(closing, len(events) + 1):
-            yield Happened(record.id, number, records.encode(event))
+            yield Happened(record.id, number, encode_event(event))
         report = self._fold(record, [*attempt, *closing], plan)
         yield self.outcome(record.id, kept, report)
 
@@ -114,4 +115,4 @@ class Archive:
         return report
 
     def _events(self, record: RunRecord) -> list[Event]:
-        return [records.decode(content) for _, content in self._store.events(record, 0, _ALL)]
+        return [read_event(content) for _, content in self._store.events(record, 0, _ALL)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from ..api.events import encode_event
 from ..events import Event, RunStarted
 from ..store.runs import Happened, Started
 from . import records
@@ -22,4 +23,4 @@ class Recorder:
         if isinstance(event, RunStarted):
             self._journal.write(Started(self._run, self._now(), records.encode_plan(event)))
         self._last += 1
-        self._journal.write(Happened(self._run, self._last, records.encode(event)))
+        self._journal.write(Happened(self._run, self._last, encode_event(event)))

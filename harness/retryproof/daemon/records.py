@@ -1,6 +1,6 @@
-"""Events as they are kept, and back: the cases of a run apart, once for all runs that share them.
+"""What is kept of a run: an attempt's events, its cases apart, and how one ends. Pure.
 
-Pure. An event's JSON is the same in the store and in the stream to a follower.
+The cases are kept once for all runs that share them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,11 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ..api.views import NamedCase
 from ..events import (
     AdapterGone,
-    AdapterInitialized,
-    AdapterLaunched,
     Call,
     CallFailed,
     CallReturned,
@@ -24,36 +21,9 @@ from ..events import (
     RunEnded,
     RunStarted,
     Sink,
-    WaitStarted,
 )
 
 _Case = TypeVar("_Case")
-_Kept = (
-    RunStarted[NamedCase]
-    | AdapterLaunched
-    | AdapterInitialized
-    | CaseStarted
-    | WaitStarted
-    | CallStarted
-    | CallReturned
-    | CallFailed
-    | AdapterGone
-    | RunEnded
-)
-_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Kept)
-
-
-def encode(event: Event) -> bytes:
-    """The event as it is kept: of the cases only the names."""
-    if isinstance(event, RunStarted):
-        event = replace(event, cases=tuple(NamedCase(case.name) for case in event.cases))
-    return msgspec.json.encode(event)
-
-
-def decode(content: bytes) -> Event:
-    """The event that was kept."""
-    event: Event = _decoder.decode(content)
-    return event
 
 
 def encode_plan(started: RunStarted[Any]) -> bytes:
