@@ -72,6 +72,17 @@ def _drive(wheel: Path, environment: Path) -> None:
     faulty = _status(command, "run", "--", python, reference, "--fault", "body-blind")
     if faulty != 1:
         raise SystemExit(f"a faulty adapter ended with status {faulty}, not 1")
+    _drive_daemon(command, python, reference)
+
+
+def _drive_daemon(command: str, python: str, reference: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        places = ("--socket", f"{folder}/run/socket", "--state", f"{folder}/state")
+        with subprocess.Popen([command, "serve", *places], stdout=subprocess.DEVNULL) as daemon:
+            _run(command, "submit", *places, "--wait", "--", python, reference)
+            daemon.terminate()
+    if daemon.returncode != 0:
+        raise SystemExit(f"the daemon ended with status {daemon.returncode}, not 0")
 
 
 def _run(*command: str) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ..reports.report import RunReport
-from .engine import Engine
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OVERSHOOT_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)
@@ -45,10 +44,10 @@ class Metrics:
         if report.resources.overshoot_ms is not None:
             self._overshoot.observe(report.resources.overshoot_ms / 1000)
 
-    def exposition(self, engine: Engine) -> bytes:
-        """All of it, in Prometheus' text format."""
-        self._queued.set(engine.queued)
-        self._running.set(engine.running)
+    def exposition(self, queued: int, running: int) -> bytes:
+        """All of it, and how many runs there are now, in Prometheus' text format."""
+        self._queued.set(queued)
+        self._running.set(running)
         return generate_latest(self._registry)
 
     def _gauge(self, name: str, meaning: str) -> Gauge:

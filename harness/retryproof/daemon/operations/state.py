@@ -33,7 +33,7 @@ def state_operations(engine: Engine, metrics: Metrics) -> tuple[Operation, ...]:
         return json_response(status, 200 if status.ready else 503)
 
     async def answer_metrics(_request: Request) -> Response:
-        return Response(metrics.exposition(engine), media_type=CONTENT_TYPE)
+        return Response(metrics.exposition(engine.queued, engine.running), media_type=CONTENT_TYPE)
 
     return (
         Operation(
