@@ -14,7 +14,7 @@ from retryproof_protocol.quoting import escape_controls
 from ..api.reading import MalformedBodyError
 from ..api.submission import AdapterSubmission, OnInterrupt, RunSubmission
 from ..app import RunRequest
-from ..contract.profile import PROFILES, Profile, ProfileError, read_profile
+from ..contract.profile import PROFILES, SEED, Profile, ProfileError, read_profile
 from ..errors import RetryproofError
 from ..http_adapter.config import read_service
 from ..suites import Suite
@@ -60,6 +60,7 @@ def prepare(submission: RunSubmission, suite: Suite[Any]) -> KeptRun:
     Raises:
         MalformedBodyError: there is no such file, case, profile or interpreter.
     """
+    _require_suite_of(submission)
     with _refusing_at("profile"):
         profile = _profile(submission.profile)
     with _refusing_at("cases"):
@@ -74,6 +75,16 @@ def prepare(submission: RunSubmission, suite: Suite[Any]) -> KeptRun:
         profile=profile,
     )
     return KeptRun(request, submission.on_interrupt)
+
+
+def _require_suite_of(submission: RunSubmission) -> None:
+    """The other suite has neither requests nor dialects."""
+    if submission.suite == "retry":
+        return
+    if submission.adapter.http is not None:
+        raise MalformedBodyError("adapter.http", "An HTTP service is for the suite retry.")
+    if submission.profile != SEED.name:
+        raise MalformedBodyError("profile", "A profile is for the suite retry.")
 
 
 def describe(adapter: AdapterSubmission) -> str:

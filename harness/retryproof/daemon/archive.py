@@ -95,7 +95,8 @@ class Archive:
     def outcome(self, run: str, kept: KeptRun, report: RunReport[Any]) -> Entry:
         """What becomes of a run that was driven, by its report."""
         state = _STATES.get(report.interrupted_by, "interrupted")
-        if state == "interrupted" and kept.on_interrupt == "rerun":
+        is_by_the_daemon = report.interrupted_by in {DAEMON_STOP, DAEMON_DEATH}
+        if is_by_the_daemon and kept.on_interrupt == "rerun":
             return Requeued(run)
         return Over(
             run=run,

@@ -91,6 +91,8 @@ class Database:
         )
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
+        # Variables of a run may be secrets, and are not to stay in free pages when it is over.
+        connection.execute("PRAGMA secure_delete = ON")
         return connection
 
     def _migrate(self, version: int) -> None:
