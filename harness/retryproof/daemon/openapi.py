@@ -12,6 +12,7 @@ from .. import __version__
 from ..api.views import ProblemBody, RunWithReport
 from ..reports.fuse_report import FuseReport
 from ..reports.report import Report
+from .access import OPEN
 from .operations.operation import Answer, Operation
 
 PATH = "/openapi.json"
@@ -80,6 +81,7 @@ def _operation(call: Operation, schema_of: Mapping[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": call.name,
         "summary": call.summary,
+        "security": [] if (call.method, call.path) in OPEN else [{"token": []}, {}],
         "parameters": [*_described_parameters(call, schema_of)],
         "responses": {
             str(status): _response(answer, schema_of)
