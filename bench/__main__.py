@@ -66,6 +66,13 @@ def report_throughput(title: str, argv: tuple[str, ...]) -> None:
 
 def report_daemon(argv: tuple[str, ...]) -> None:
     """What its followers get, and what a long history costs."""
+    neighbour = daemon.measure_neighbour()
+    passed = neighbour.verdicts.count("pass")
+    print(
+        f"daemon, beside adapters that spin: {passed} of {len(neighbour.verdicts)} runs of the "
+        f"reference pass; a call takes {neighbour.beside_p99_ms:.2f} ms (p99 of the worst run), "
+        f"{neighbour.alone_p99_ms:.2f} ms without them"
+    )
     print(f"daemon: {daemon.measure_follower(argv):,.0f} events a second to a follower")
     for stored in daemon.measure_stored(argv):
         print(

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import psutil
@@ -18,6 +19,7 @@ from retryproof.api.events import encode_event
 from retryproof.daemon import records
 from retryproof.daemon.accepting import KeptRun
 from retryproof.events import Event, RunStarted
+from retryproof.resources import path_of
 from retryproof.store.database import Database
 from retryproof.store.runs import Entry, Happened, NewRun, Over, RunStore, Started
 from retryproof.supervise.launch import Surroundings, program
@@ -27,6 +29,15 @@ ROUNDS = 5
 FOLLOWED_EVENTS = 20_000
 STORED_RUNS = (0, 1_000, 10_000)
 PAGES = 20
+NEIGHBOURS = 10
+SPINNING_SOURCE = """
+import json, sys
+result = {"protocolVersion": 1, "adapter": {"name": "spins"}, "capabilities": {}}
+print(json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}), flush=True)
+while True:
+    pass
+"""
+SPINNING = (sys.executable, "-I", "-S", "-c", SPINNING_SOURCE)
 _MIB = 1024 * 1024
 
 
@@ -35,6 +46,14 @@ class Throughput(Struct, frozen=True):
 
     direct: float
     through_daemon: float
+
+
+class Neighbour(Struct, frozen=True):
+    """Runs of one client, alone and beside another client's that spin: calls and verdicts."""
+
+    alone_p99_ms: float
+    beside_p99_ms: float
+    verdicts: tuple[str, ...]
 
 
 class Stored(Struct, frozen=True):
@@ -73,6 +92,29 @@ def measure_follower(argv: tuple[str, ...]) -> float:
     return count / elapsed
 
 
+def measure_neighbour() -> Neighbour:
+    """Runs of the reference, one at a time, with and without an adapter that spins beside them."""
+    reference = (sys.executable, str(path_of("adapters/python/reference.py")))
+    with tempfile.TemporaryDirectory() as folder, _daemon(Path(folder), jobs=2) as (client, _):
+        alone = [_report(client, reference) for _ in range(NEIGHBOURS)]
+        spinning = {
+            "adapter": {"command": SPINNING, "cwd": "/"},
+            "client": "spinning",
+            "keepGoing": True,
+        }
+        for _ in range(NEIGHBOURS):
+            client.post("/v1/runs", json=spinning).raise_for_status()
+        beside = [_report(client, reference) for _ in range(NEIGHBOURS)]
+        for state in ("queued", "running"):
+            for run in client.get("/v1/runs", params={"state": state}).json()["runs"]:
+                client.post(f"/v1/runs/{run['id']}/cancel").raise_for_status()
+    return Neighbour(
+        max(report["resources"]["latencyMs"]["p99"] for report in alone),
+        max(report["resources"]["latencyMs"]["p99"] for report in beside),
+        tuple(report["verdict"] for report in beside),
+    )
+
+
 def measure_stored(argv: tuple[str, ...]) -> Iterator[Stored]:
     """A daemon each with ever more runs in the store."""
     template = _recorded(argv)
@@ -93,6 +135,16 @@ def measure_stored(argv: tuple[str, ...]) -> Iterator[Stored]:
                 command_ms = _command_ms(Path(folder))
                 memory = psutil.Process(process.pid).memory_info().rss / _MIB
             yield Stored(wanted, start_ms, memory, statistics.median(pages), command_ms)
+
+
+def _report(client: httpx2.Client, argv: tuple[str, ...]) -> dict[str, Any]:
+    body = {"adapter": {"command": argv, "cwd": "/"}, "client": "reference"}
+    run = client.post("/v1/runs", json=body).raise_for_status().json()["id"]
+    with client.stream("GET", f"/v1/runs/{run}/events") as response:
+        for _ in response.iter_lines():
+            pass
+    report: dict[str, Any] = client.get(f"/v1/runs/{run}").json()["report"]
+    return report
 
 
 def _direct_seconds(argv: tuple[str, ...]) -> float:
@@ -155,12 +207,11 @@ def _store(folder: Path) -> Iterator[RunStore]:
 
 
 @contextmanager
-def _daemon(folder: Path) -> Iterator[tuple[httpx2.Client, "subprocess.Popen[str]"]]:
-    """A daemon that drives one run at a time."""
+def _daemon(folder: Path, jobs: int = 1) -> Iterator[tuple[httpx2.Client, "subprocess.Popen[str]"]]:
     socket = folder / "run/socket"
     places = ("--socket", str(socket), "--state", str(folder / "state"))
     with subprocess.Popen(
-        [sys.executable, "-m", "retryproof", "serve", "--jobs", "1", *places],
+        [sys.executable, "-m", "retryproof", "serve", "--jobs", str(jobs), *places],
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
