@@ -41,7 +41,7 @@ FEW = ("matching-replay", "lost-create", "fixed-expiry")
 
 
 class Recorded:
-    """A run as it was: the suite, all its events and its report."""
+    """A run as it was: its suite, events and report; `kept` are the events as they come back."""
 
     def __init__(self, suite: Suite[Any], events: Sequence[Event]) -> None:
         self.suite = suite
@@ -50,11 +50,7 @@ class Recorded:
         assert isinstance(started, RunStarted)
         self.cases = started.cases
         self.report = folded(suite, events, started.cases)
-
-    @property
-    def kept(self) -> list[Event]:
-        """The events as they come back from the store."""
-        return [read_event(encode_event(event)) for event in self.events]
+        self.kept = [read_event(encode_event(event)) for event in events]
 
 
 def folded(suite: Suite[Any], events: Sequence[Event], cases: tuple[Any, ...]) -> RunReport[Any]:
@@ -95,28 +91,19 @@ def recorded(request: pytest.FixtureRequest) -> Recorded:
     return made
 
 
-def test_kept_events_are_the_same_but_for_the_cases(recorded: Recorded) -> None:
-    for event, kept in zip(recorded.events, recorded.kept, strict=True):
-        if isinstance(event, RunStarted):
-            names = tuple(NamedCase(case.name) for case in event.cases)
-            event = replace(event, cases=names)
-        assert kept == event
-
-
-def test_the_plan_comes_back(recorded: Recorded) -> None:
-    started = recorded.events[0]
+def test_what_was_kept_tells_the_same(recorded: Recorded) -> None:
+    """The events are the same but for the cases, which come back from the plan."""
+    started, *rest = recorded.events
+    kept_start, *kept = recorded.kept
     assert isinstance(started, RunStarted)
+    names = tuple(NamedCase(case.name) for case in started.cases)
+    assert kept_start == replace(started, cases=names)
+    assert kept == rest
     plan = records.encode_plan(started)
     assert records.decode_plan(recorded.suite.case_type, plan) == recorded.cases
-
-
-def test_the_report_of_what_was_kept_is_the_same(recorded: Recorded) -> None:
     assert folded(recorded.suite, recorded.kept, recorded.cases) == recorded.report
-
-
-def test_what_has_ended_is_not_ended_again(recorded: Recorded) -> None:
+    # What has ended is not ended again.
     assert records.closing_events(recorded.kept, recorded.cases, CAUSE) == ()
-    assert records.closing_events((), recorded.cases, CAUSE) == ()
 
 
 def test_cut_at_any_moment(recorded: Recorded) -> None:
@@ -129,6 +116,7 @@ def test_cut_at_any_moment(recorded: Recorded) -> None:
         report = folded(recorded.suite, [*cut, *closing], recorded.cases)
         check_conserved(report)
         check_cases(recorded, cut, report)
+        check_only_the_last_attempt_counts([*cut, *closing], recorded.kept)
         assert report.interrupted_by == CAUSE
         assert report.exit_status == 1
 
@@ -176,20 +164,16 @@ def check_is_next(cut: Sequence[Event], call: Any, whole: Any) -> None:
                     assert call.step <= whole.failure.call.step
 
 
-def test_only_the_last_attempt_counts(recorded: Recorded) -> None:
-    kept = recorded.kept
-    for length in (1, len(kept) // 2, len(kept) - 1):
-        first = kept[:length]
-        closing = records.closing_events(first, recorded.cases, CAUSE)
-        again = [*first, *closing, *kept]
-        assert records.last_attempt(again) == kept
-        assert records.last_attempt([*first, *closing]) == [*first, *closing]
+def check_only_the_last_attempt_counts(first: Sequence[Event], kept: Sequence[Event]) -> None:
+    assert records.last_attempt([*first, *kept]) == kept
+    assert records.last_attempt(first) == first
+
+
+def test_an_attempt_begins_with_its_start() -> None:
     assert records.last_attempt(()) == ()
-
-
-def test_an_attempt_begins_with_its_start(recorded: Recorded) -> None:
+    assert records.closing_events((), (), CAUSE) == ()
     with pytest.raises(ValueError, match="begins with its start"):
-        records.closing_events(recorded.kept[1:-1], recorded.cases, CAUSE)
+        records.closing_events([AdapterLaunched(0.1, "guard")], (), CAUSE)
 
 
 KINDS = (

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,12 +144,11 @@ BODIES = {
 KEYS: tuple[dict[str, str], ...] = ({}, {"Idempotency_Key": "a-key"})
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-def test_a_body_that_is_none(daemon: Daemon, body: bytes) -> None:
-    for headers in KEYS:
+def test_a_body_that_is_none(daemon: Daemon) -> None:
+    for (name, body), headers in product(BODIES.items(), KEYS):
         answer = ask(daemon, "POST", "/v1/runs", body, **headers)
-        assert answer.status == 400
-        assert answer.problem["code"] == "bad-submission"
+        assert answer.status == 400, name
+        assert answer.problem["code"] == "bad-submission", name
 
 
 DOCUMENTS: dict[str, tuple[Any, str]] = {
@@ -217,14 +217,13 @@ DOCUMENTS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("document", "path"), DOCUMENTS.values(), ids=DOCUMENTS.keys())
-def test_a_run_that_is_none(daemon: Daemon, document: Any, path: str) -> None:
-    for headers in KEYS:
+def test_a_run_that_is_none(daemon: Daemon) -> None:
+    for (name, (document, path)), headers in product(DOCUMENTS.items(), KEYS):
         answer = ask(daemon, "POST", "/v1/runs", json.dumps(document).encode(), **headers)
-        assert answer.status == 400, answer.body
-        assert answer.problem["code"] == "bad-submission"
+        assert answer.status == 400, (name, answer.body)
+        assert answer.problem["code"] == "bad-submission", name
         # A number that no double can hold has no fingerprint, which is what a key stands for.
-        assert answer.problem["path"].startswith(path) or headers
+        assert answer.problem["path"].startswith(path) or headers, name
 
 
 def test_a_pipe_in_place_of_a_file(daemon: Daemon, place: Path) -> None:
@@ -237,48 +236,49 @@ def test_a_pipe_in_place_of_a_file(daemon: Daemon, place: Path) -> None:
         assert answer.problem["path"] == "adapter"
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [[""], ["a b"], ["a", "b"], ["a", "a"], ["ä"], ["\x7f"], ["k" * 256]],
-    ids=["empty", "space", "two", "twice", "not-ascii", "control", "long"],
+BAD_KEYS: tuple[list[str], ...] = (
+    [""],
+    ["a b"],
+    ["a", "b"],
+    ["a", "a"],
+    ["\xe4"],
+    ["\x7f"],
+    ["k" * 256],
 )
-def test_a_key_that_is_none(daemon: Daemon, keys: list[str]) -> None:
+
+
+def test_a_key_that_is_none(daemon: Daemon) -> None:
     body = json.dumps(quick()).encode()
-    lines = "".join(f"Idempotency-Key: {key}\r\n" for key in keys)
-    answer = tell(
-        daemon,
-        f"POST /v1/runs HTTP/1.1\r\nHost: x\r\n{lines}Content-Length: {len(body)}\r\n"
-        "Connection: close\r\n\r\n".encode("latin-1")
-        + body,
-    )
-    assert answer.status == 400
-    assert answer.problem
+    for keys in BAD_KEYS:
+        lines = "".join(f"Idempotency-Key: {key}\r\n" for key in keys)
+        head = f"POST /v1/runs HTTP/1.1\r\nHost: x\r\n{lines}Content-Length: {len(body)}\r\n\r\n"
+        answer = tell(daemon, head.encode("latin-1") + body)
+        assert answer.status == 400, keys
+        assert answer.problem, keys
 
 
 def chunked(body: bytes) -> bytes:
     return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
 
-@pytest.mark.parametrize("path", ["/v1/runs", *PURE])
-@pytest.mark.parametrize("form", ["length", "chunked"])
-def test_a_body_that_is_too_large(daemon: Daemon, path: str, form: str) -> None:
+def test_a_body_that_is_too_large(daemon: Daemon) -> None:
     body = b" " * (MAX_BODY_BYTES + 1)
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n".encode()
-    if form == "length":
-        request = head + b"Content-Length: %d\r\n\r\n" % len(body) + body
-    else:
-        request = head + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(body)
-    answer = tell(daemon, request)
-    assert answer.status == 413
-    assert answer.problem["code"] == "body-too-large"
-    assert answer.headers["connection"] == "close"
+    forms = (
+        b"Content-Length: %d\r\n\r\n" % len(body) + body,
+        b"Transfer-Encoding: chunked\r\n\r\n" + chunked(body),
+    )
+    for path, form in product(("/v1/runs", *PURE), forms):
+        answer = tell(daemon, f"POST {path} HTTP/1.1\r\nHost: x\r\n".encode() + form)
+        assert answer.status == 413, path
+        assert answer.problem["code"] == "body-too-large", path
+        assert answer.headers["connection"] == "close", path
 
 
-@pytest.mark.parametrize("rest", [b"no chunk\r\n", b"0\r\n\r\nGET", b"-1\r\n"])
-def test_more_nonsense_after_a_body_that_is_too_large(daemon: Daemon, rest: bytes) -> None:
+def test_more_nonsense_after_a_body_that_is_too_large(daemon: Daemon) -> None:
     head = b"POST /v1/runs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     body = b"%x\r\n%b\r\n" % (MAX_BODY_BYTES + 1, bytes(MAX_BODY_BYTES + 1))
-    assert tell(daemon, head + body + rest).status in {400, 413}
+    for rest in (b"no chunk\r\n", b"0\r\n\r\nGET", b"-1\r\n"):
+        assert tell(daemon, head + body + rest).status in {400, 413}, rest
 
 
 PATHS = {
@@ -311,12 +311,12 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS.keys())
-def test_a_path_that_leads_nowhere(daemon: Daemon, path: str) -> None:
-    answer = ask(daemon, "GET", path)
-    assert answer.status == 404
-    assert answer.problem["code"] == "not-found"
-    assert "X-Evil" not in answer.headers
+def test_a_path_that_leads_nowhere(daemon: Daemon) -> None:
+    for name, path in PATHS.items():
+        answer = ask(daemon, "GET", path)
+        assert answer.status == 404, name
+        assert answer.problem["code"] == "not-found", name
+        assert "X-Evil" not in answer.headers, name
 
 
 def test_an_unknown_run_can_not_be_cancelled(daemon: Daemon) -> None:
@@ -350,18 +350,18 @@ QUERIES = (
 )
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_query_that_makes_no_sense(daemon: Daemon, query: str) -> None:
-    answer = ask(daemon, "GET", f"/v1/runs?{query}")
-    assert answer.status == 400
-    assert answer.problem["code"] == "bad-query"
+def test_a_query_that_makes_no_sense(daemon: Daemon) -> None:
+    for query in QUERIES:
+        answer = ask(daemon, "GET", f"/v1/runs?{query}")
+        assert answer.status == 400, query
+        assert answer.problem["code"] == "bad-query", query
 
 
-@pytest.mark.parametrize("query", ["client=%00", "client=%ff", "key=%ed%a0%80", "client='"])
-def test_a_query_that_finds_nothing(daemon: Daemon, query: str) -> None:
-    answer = ask(daemon, "GET", f"/v1/runs?{query}")
-    assert answer.status == 200
-    assert json.loads(answer.body)["runs"] == []
+def test_a_query_that_finds_nothing(daemon: Daemon) -> None:
+    for query in ("client=%00", "client=%ff", "key=%ed%a0%80", "client='"):
+        answer = ask(daemon, "GET", f"/v1/runs?{query}")
+        assert answer.status == 200, query
+        assert json.loads(answer.body)["runs"] == [], query
 
 
 METHODS = [
@@ -379,19 +379,19 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path"), METHODS)
-def test_a_method_that_is_not_there(daemon: Daemon, method: str, path: str) -> None:
-    answer = ask(daemon, method, path)
-    assert answer.status == 405
-    assert answer.problem["code"] == "method-not-allowed"
-    assert answer.headers["allow"]
+def test_a_method_that_is_not_there(daemon: Daemon) -> None:
+    for method, path in METHODS:
+        answer = ask(daemon, method, path)
+        assert answer.status == 405, (method, path)
+        assert answer.problem["code"] == "method-not-allowed"
+        assert answer.headers["allow"]
 
 
-@pytest.mark.parametrize("number", ["x", "-1", "1.5", "1" * 16, "", " ", "\xb2", "0x10"])
-def test_a_number_of_an_event_that_is_none(daemon: Daemon, number: str) -> None:
-    answer = ask(daemon, "GET", "/v1/runs/x/events", Last_Event_ID=number)
-    assert answer.problem["code"] == "bad-last-event-id"
-    assert answer.status == 400
+def test_a_number_of_an_event_that_is_none(daemon: Daemon) -> None:
+    for number in ("x", "-1", "1.5", "1" * 16, "", " ", "\xb2", "0x10"):
+        answer = ask(daemon, "GET", "/v1/runs/x/events", Last_Event_ID=number)
+        assert answer.problem["code"] == "bad-last-event-id", number
+        assert answer.status == 400
 
 
 NO_HTTP = {
@@ -421,11 +421,11 @@ NO_HTTP = {
 }
 
 
-@pytest.mark.parametrize("data", NO_HTTP.values(), ids=NO_HTTP.keys())
-def test_what_is_no_http(daemon: Daemon, data: bytes) -> None:
-    answer = tell(daemon, data)
-    assert 400 <= answer.status < 500
-    assert answer.problem
+def test_what_is_no_http(daemon: Daemon) -> None:
+    for name, data in NO_HTTP.items():
+        answer = tell(daemon, data)
+        assert 400 <= answer.status < 500, name
+        assert answer.problem, name
 
 
 def test_a_connection_that_goes_on_after_a_problem(daemon: Daemon) -> None:
@@ -481,10 +481,9 @@ def test_any_bytes_to_the_pure_parts(daemon: Daemon, body: bytes, path: str) -> 
     json.loads(answer.body)
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-def test_bad_bodies_to_the_pure_parts(daemon: Daemon, body: bytes) -> None:
+def test_bad_bodies_to_the_pure_parts(daemon: Daemon) -> None:
     """What is wrong with an artifact is their answer."""
-    for path in PURE:
+    for (name, body), path in product(BODIES.items(), PURE):
         answer = ask(daemon, "POST", path, body)
-        assert answer.status in {200, 400}
+        assert answer.status in {200, 400}, (name, path)
         json.loads(answer.body)
