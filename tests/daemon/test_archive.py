@@ -11,7 +11,7 @@ from retryproof.api.submission import OnInterrupt
 from retryproof.app import RunRequest
 from retryproof.daemon import records
 from retryproof.daemon.accepting import KeptRun, decode_kept
-from retryproof.daemon.archive import DAEMON_DEATH, Archive
+from retryproof.daemon.archive import DAEMON_DEATH, MAX_RERUNS, Archive
 from retryproof.events import Event, RunStarted
 from retryproof.reports.report import Report
 from retryproof.store.runs import Entry, Happened, NewRun, RunRecord, RunStore, Started
@@ -128,3 +128,20 @@ def test_a_second_attempt_that_was_hardly_begun(tmp_path: Path, events: Sequence
         record = settled(store, archive)
         assert record.state == "queued"
         assert store.last_event(record) == last
+
+
+def test_a_run_that_may_kill_the_daemon_ends_at_last(
+    tmp_path: Path, events: Sequence[Event]
+) -> None:
+    with opened(tmp_path / "runs.sqlite3") as store:
+        archive = accepted(store, "rerun")
+        last = 0
+        for _ in range(MAX_RERUNS):
+            store.write(entries(events, after=last)[:5])
+            record = settled(store, archive)
+            assert record.state == "queued"
+            last = store.last_event(record)
+        store.write(entries(events, after=last)[:5])
+        record = settled(store, archive)
+        assert (record.state, record.exit_status) == ("interrupted", 1)
+        assert not has_secret(record)

@@ -12,7 +12,7 @@ import msgspec
 from ..api.events import encode_event, read_event
 from ..api.submission import SuiteName
 from ..description import describe_limits
-from ..events import Event
+from ..events import Event, RunEnded
 from ..reports.formats import ReportFormat, as_json, as_text
 from ..reports.repeating import repeat_command
 from ..reports.report import RunReport
@@ -29,6 +29,8 @@ INTERNAL_ERROR = "internal error"
 """What cuts a run short, as its report has it."""
 _STATES: Mapping[str | None, State] = {None: "finished", CANCELLATION: "cancelled"}
 _ALL = 2**31
+MAX_RERUNS = 10
+"""After so many deaths of the daemon in the middle of one run, the run may be why it dies."""
 
 
 class Archive:
@@ -90,18 +92,23 @@ class Archive:
         for number, event in enumerate(closing, len(events) + 1):
             yield Happened(record.id, number, encode_event(event))
         report = self._fold(record, [*attempt, *closing], plan)
-        yield self.outcome(record.id, kept, report)
+        if _deaths(events) >= MAX_RERUNS:
+            yield self._over(record.id, kept, report)
+        else:
+            yield self.outcome(record.id, kept, report)
 
     def outcome(self, run: str, kept: KeptRun, report: RunReport[Any]) -> Entry:
         """What becomes of a run that was driven, by its report."""
-        state = _STATES.get(report.interrupted_by, "interrupted")
         is_by_the_daemon = report.interrupted_by in {DAEMON_STOP, DAEMON_DEATH}
         if is_by_the_daemon and kept.on_interrupt == "rerun":
             return Requeued(run)
+        return self._over(run, kept, report)
+
+    def _over(self, run: str, kept: KeptRun, report: RunReport[Any]) -> Over:
         return Over(
             run=run,
             at=self._now(),
-            state=state,
+            state=_STATES.get(report.interrupted_by, "interrupted"),
             submission=kept.encode_without_secrets(),
             verdict=report.verdict,
             exit_status=report.exit_status,
@@ -117,3 +124,9 @@ class Archive:
 
     def _events(self, record: RunRecord) -> list[Event]:
         return [read_event(content) for _, content in self._store.events(record, 0, _ALL)]
+
+
+def _deaths(events: Iterable[Event]) -> int:
+    return sum(
+        isinstance(event, RunEnded) and event.interrupted_by == DAEMON_DEATH for event in events
+    )
