@@ -1,5 +1,6 @@
 """The composition root: puts the layers together for each thing that a user can ask for."""
 
+import functools
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ import anyio
 from msgspec import Struct
 
 from . import __version__, resources
+from .api.submission import SuiteName
 from .clock import RunClock
 from .contract.bundle import Bundle, load_bundle
 from .contract.model import FAULTS
@@ -60,6 +62,12 @@ def fuse_matrix() -> Matrix:
     """The bundled matrix of the contract retryfuse."""
     files = resources.path_of(MATRIX_FOLDER).glob("*/*.json")
     return load_matrix(file.read_bytes() for file in files)
+
+
+@functools.cache
+def suite_named(name: SuiteName) -> Suite[Any]:
+    """The suite of this name; made when it is first asked for, and kept."""
+    return RetrySuite(contract_bundle()) if name == "retry" else FuseSuite(fuse_matrix())
 
 
 Until: TypeAlias = Callable[[Work], Awaitable[str | None]]

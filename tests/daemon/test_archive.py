@@ -8,19 +8,17 @@ from typing import Any
 import pytest
 from retryproof.api.events import encode_event
 from retryproof.api.submission import OnInterrupt
-from retryproof.app import RunRequest
+from retryproof.app import RunRequest, suite_named
 from retryproof.daemon import records
 from retryproof.daemon.accepting import KeptRun, decode_kept
 from retryproof.daemon.archive import DAEMON_DEATH, MAX_RERUNS, Archive
 from retryproof.events import Event, RunStarted
 from retryproof.reports.report import Report
 from retryproof.store.runs import Entry, Happened, NewRun, RunRecord, RunStore, Started
-from retryproof.suites import FuseSuite, RetrySuite
 from retryproof.supervise.launch import program
 
 from tests.daemon.running import FAULTY
-from tests.driving import BUNDLE, here, run
-from tests.fuse_suite.driving import MATRIX
+from tests.driving import here, run
 from tests.store.storing import NOON, ROOM, known, opened
 
 CASES = ("matching-replay", "body-conflict")
@@ -49,8 +47,7 @@ def entries(events: Sequence[Event], after: int = 0) -> list[Entry]:
 def accepted(store: RunStore, on_interrupt: OnInterrupt) -> Archive:
     kept = KeptRun(RunRequest(LAUNCH, CASES), on_interrupt)
     store.accept(NewRun(ID, "retry", "adapter", "", kept.encode()), None, NOON, ROOM)
-    suites = {"retry": RetrySuite(BUNDLE), "retryfuse": FuseSuite(MATRIX)}
-    return Archive(store, suites, lambda: NOON)  # type: ignore[arg-type]
+    return Archive(store, suite_named, lambda: NOON)
 
 
 def settled(store: RunStore, archive: Archive) -> RunRecord:

@@ -12,7 +12,7 @@ from ..api.submission import SuiteName
 from ..contract.profile import SEED, Profile
 from ..errors import InvalidArgumentsError
 from ..reports.report import RunReport
-from ..suites import FuseSuite, RetrySuite, Suite
+from ..suites import Suite
 from .adapter_options import AdapterOptions, adapter_options
 from .chosen_adapter import kept_options
 from .output import print_human, print_json
@@ -72,13 +72,6 @@ def run_options(command: _Command) -> _Command:
     return command
 
 
-def suite_named(name: SuiteName) -> Suite[Any]:
-    """The suite of this name."""
-    if name == "retry":
-        return RetrySuite(app.contract_bundle())
-    return FuseSuite(app.fuse_matrix())
-
-
 def suite_of(options: RunOptions) -> Suite[Any]:
     """The suite that was asked for.
 
@@ -87,7 +80,7 @@ def suite_of(options: RunOptions) -> Suite[Any]:
     """
     if options.suite != "retry" and (options.http is not None or options.profile != SEED):
         raise InvalidArgumentsError("--http and --profile are for the suite retry.")
-    return suite_named(options.suite)
+    return app.suite_named(options.suite)
 
 
 def tell_report(options: RunOptions, suite: Suite[Any], report: RunReport[Any]) -> None:

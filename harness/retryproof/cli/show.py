@@ -4,6 +4,7 @@ from functools import partial
 
 import click
 
+from .. import app
 from ..client.connection import Daemon
 from ..client.run_reports import report_of
 from ..client.run_views import describe_state
@@ -14,7 +15,6 @@ from ..reports.repeating import repeat_command
 from ..supervise.limits import Limits
 from .daemon_options import places_of, socket_option, watch
 from .output import print_human, print_json
-from .run_options import suite_named
 
 
 @click.command()
@@ -55,5 +55,5 @@ def show(run: str, report_format: ReportFormat, as_json: bool, socket: str | Non
         print_json(report)
     else:
         repeat = partial(repeat_command, report, usual=describe_limits(Limits()))
-        print_human(suite_named(found.suite).render(report, repeat))
+        print_human(app.suite_named(found.suite).render(report, repeat))
     return report.exit_status

@@ -39,17 +39,17 @@ class Archive:
     def __init__(
         self,
         store: RunStore,
-        suites: Mapping[SuiteName, Suite[Any]],
+        suite_named: Callable[[SuiteName], Suite[Any]],
         now: Callable[[], float],
     ) -> None:
-        self.suites = suites
+        self.suite_named = suite_named
         self._store = store
         self._now = now
 
     def suite_of(self, record: RunRecord) -> Suite[Any]:
         """The suite that the run is driven through."""
         name: SuiteName = msgspec.convert(record.suite, SuiteName)
-        return self.suites[name]
+        return self.suite_named(name)
 
     def report(self, record: RunRecord) -> RunReport[Any] | None:
         """The report of a run that is over; None if it is not, or was never started."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import anyio
@@ -78,7 +78,7 @@ class Engine:
     def __init__(
         self,
         store: RunStore,
-        suites: Mapping[SuiteName, Suite[Any]],
+        suite_named: Callable[[SuiteName], Suite[Any]],
         jobs: int,
         now: Callable[[], float],
         watch: Callable[[RunReport[Any]], object],
@@ -88,7 +88,7 @@ class Engine:
         self.followers = Followers()
         self.is_stopping = False
         self._store = store
-        self.archive = Archive(store, suites, now)
+        self.archive = Archive(store, suite_named, now)
         self._now = now
         self._watch = watch
         self._queue = FairQueue()
@@ -197,7 +197,7 @@ class Engine:
         # A replay must not depend on whether the adapter's files are still there.
         if use is not None and (known := self._store.known(use, self._now())) is not None:
             return known
-        kept = prepare(submission, self.archive.suites[submission.suite])
+        kept = prepare(submission, self.archive.suite_named(submission.suite))
         run = NewRun(
             id=secrets.token_hex(_ID_BYTES),
             suite=submission.suite,

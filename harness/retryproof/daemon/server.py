@@ -4,21 +4,18 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import anyio
 from msgspec import Struct
 from starlette.types import ASGIApp
 
 from .. import __version__, app
-from ..api.submission import SuiteName
 from ..places import Places
 from ..private_files import ensure_private_folder, refuse_symlink
 from ..store.database import Database
 from ..store.runs import RunStore
-from ..suites import FuseSuite, RetrySuite, Suite
 from ..supervise.interruption import stop_signals
 from .access import AccessControl, AccessPolicy, SecurityHeaders, own_hosts
 from .application import make_application
@@ -83,12 +80,8 @@ async def _serve(
     options: ServeOptions, store: RunStore, listeners: Listeners, tell: Callable[[str], object]
 ) -> None:
     bundle = app.contract_bundle()
-    suites: Mapping[SuiteName, Suite[Any]] = {
-        "retry": RetrySuite(bundle),
-        "retryfuse": FuseSuite(app.fuse_matrix()),
-    }
     metrics = Metrics()
-    engine = Engine(store, suites, options.jobs, options.now, metrics.count)
+    engine = Engine(store, app.suite_named, options.jobs, options.now, metrics.count)
     engine.load()
     application = make_application(
         (
