@@ -24,9 +24,9 @@ from .engine import Engine
 from .listening import activated_sockets, bind_loopback, bind_unix, unlink_unix
 from .lock import DaemonDescription, hold_lock
 from .metrics import Metrics
-from .operations.pure import pure_operations
+from .operations.pure import PureApi
 from .operations.runs import RunsApi
-from .operations.state import state_operations
+from .operations.state import StateApi
 from .token import renew_token
 
 _logger = logging.getLogger(__name__)
@@ -86,8 +86,8 @@ async def _serve(
     application = make_application(
         (
             *RunsApi(engine, store).operations(),
-            *pure_operations(bundle),
-            *state_operations(engine, metrics),
+            *PureApi(bundle).operations(),
+            *StateApi(engine, metrics).operations(),
         )
     )
     servers = [(_server(application), listeners.unix)]

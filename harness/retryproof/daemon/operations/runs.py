@@ -61,6 +61,9 @@ class RunsApi:
 
     def operations(self) -> tuple[Operation, ...]:
         """The calls."""
+        return (*self._about_all(), *self._about_one())
+
+    def _about_all(self) -> tuple[Operation, ...]:
         return (
             Operation(
                 method="POST",
@@ -95,6 +98,10 @@ class RunsApi:
                 answers={200: Answer("A page of them.", RunPage)},
                 refusals={400: "The query makes no sense."},
             ),
+        )
+
+    def _about_one(self) -> tuple[Operation, ...]:
+        return (
             Operation(
                 method="GET",
                 path="/v1/runs/{id}",
