@@ -182,6 +182,19 @@ class TestSlow:
                 client.sendall(b"0123456789")
             assert read_to_end(client) == b""  # And afterwards it is not forgotten.
 
+    def test_nor_does_the_next_request_that_comes_with_its_end_have_less_time(
+        self, listener: socket.socket
+    ) -> None:
+        async def refuse(_scope: Scope, receive: Receive, send: Send) -> None:
+            await answer_plainly(send, b"no", 401)
+
+        with served(refuse, listener, QUICK), connect(listener) as client:
+            client.sendall(POST % 10)
+            started = time.monotonic()
+            while time.monotonic() < started + 1.5 * QUICK.request_seconds:
+                assert read_answer(client).status == 401
+                client.sendall(b"0123456789" + POST % 10)
+
     def test_a_later_request_has_its_own_time(self, listener: socket.socket) -> None:
         with served(echo, listener, QUICK), connect(listener) as client:
             client.sendall(GET)

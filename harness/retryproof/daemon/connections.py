@@ -139,10 +139,11 @@ class BoundedConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Starts the time for a further request with its first byte, and ends it with its last."""
-        was_in_body = self.conn.their_state is h11.SEND_BODY
+        was_in_body, cycle = self.conn.their_state is h11.SEND_BODY, self.cycle
         super().data_received(data)
-        if was_in_body and self.conn.their_state is h11.IDLE:
-            # It was answered before its end, and uvicorn does not time what comes next.
+        if was_in_body and (self.conn.their_state is h11.IDLE or self.cycle is not cycle):
+            # It was answered before its end, and uvicorn does not time what comes next; or that
+            # came along with the end, and has a time of its own.
             self._request.stop()
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and not self.transport.is_closing():
             self._request.start()
