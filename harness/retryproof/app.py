@@ -3,13 +3,14 @@
 import functools
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import anyio
 from msgspec import Struct
+from rich.console import RenderableType
 
 from . import __version__, resources
 from .api.submission import SuiteName
@@ -30,8 +31,8 @@ from .kits.project import plan_for
 from .kits.project import write as write_project
 from .kits.report import list_languages, report_project
 from .reports.doctor import DoctorReport
-from .reports.fuse_report import FuseReport
 from .reports.projects import LanguagesReport, ProjectReport
+from .reports.repeating import repeat_command
 from .reports.report import Report, RunReport
 from .reports.self_test import SelfTestReport, Trial, summarize
 from .runner.conductor import Plan
@@ -70,6 +71,12 @@ def suite_named(name: SuiteName) -> Suite[Any]:
     return RetrySuite(contract_bundle()) if name == "retry" else FuseSuite(fuse_matrix())
 
 
+def render_by_itself(name: SuiteName, report: RunReport[Any]) -> Iterator[RenderableType]:
+    """A report for people, by somebody who knows no more of the run than the report says."""
+    repeat = partial(repeat_command, report, usual=describe_limits(Limits()))
+    return suite_named(name).render(report, repeat)
+
+
 Until: TypeAlias = Callable[[Work], Awaitable[str | None]]
 """Runs the work, or a part of it: the name of the signal that cut it short, or None."""
 
@@ -101,21 +108,6 @@ def drive(
         InvalidArgumentsError: the contract has no case of such a name.
     """
     return drive_suite(RetrySuite(bundle), request, sinks, on_wire, until)
-
-
-def drive_fuse(
-    matrix: Matrix,
-    request: RunRequest,
-    sinks: Sequence[Sink] = (),
-    on_wire: WireSink | None = None,
-    until: Until = run_to_the_end,
-) -> FuseReport:
-    """`drive` for the suite retryfuse: the cases of the matrix that can be sent.
-
-    Raises:
-        InvalidArgumentsError: the matrix has no case of such a name that can be sent.
-    """
-    return drive_suite(FuseSuite(matrix), request, sinks, on_wire, until)
 
 
 def drive_suite(

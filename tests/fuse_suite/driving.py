@@ -4,9 +4,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from retryproof.app import RunRequest, drive_fuse, fuse_matrix
+from retryproof.app import RunRequest, drive_suite, fuse_matrix
 from retryproof.events import Sink
 from retryproof.reports.fuse_report import FuseCaseReport, FuseReport
+from retryproof.suites import FuseSuite
 from retryproof.supervise.launch import Launch, program
 from retryproof.supervise.limits import Limits
 
@@ -33,7 +34,7 @@ def run(
 ) -> FuseReport:
     """Drives the adapter; every planned case must be accounted for, and no process be left."""
     request = RunRequest(launch, tuple(cases), Limits(10.0, call_seconds), keep_going)
-    report = drive_fuse(MATRIX, request, sinks)
+    report = drive_suite(FuseSuite(MATRIX), request, sinks)
     counts = report.counts
     accounted = counts.passed + counts.failed + counts.incomplete + counts.not_run
     assert counts.planned == accounted == len(report.cases)

@@ -4,10 +4,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
+from ..supervise.limits import Limits
 from .reading import ABSOLUTE_PATH, ARGUMENT, VARIABLE_NAME
 
 MAX_LIMIT_SECONDS = 3600.0
 MAX_CLIENT_CHARACTERS = 200
+_USUAL = Limits()
 
 SuiteName: TypeAlias = Literal["retry", "retryfuse"]
 OnInterrupt: TypeAlias = Literal["end", "rerun"]
@@ -68,12 +70,12 @@ class AdapterSubmission(_Part, frozen=True):
 class LimitsSubmission(_Part, frozen=True):
     """The adapter's bounds; what is left out is as usual."""
 
-    startup_seconds: _Seconds = 30.0
-    call_seconds: _Seconds = 2.0
-    memory_bytes: _AtLeastOne = 2 * 1024**3
-    processes: _AtLeastOne = 256
-    output_bytes: _AtLeastOne = 256 * 1024**2
-    open_files: Annotated[int, Meta(ge=8, le=2**31)] = 1024
+    startup_seconds: _Seconds = _USUAL.startup_seconds
+    call_seconds: _Seconds = _USUAL.call_seconds
+    memory_bytes: _AtLeastOne = _USUAL.memory_bytes
+    processes: _AtLeastOne = _USUAL.processes
+    output_bytes: _AtLeastOne = _USUAL.output_bytes
+    open_files: Annotated[int, Meta(ge=8, le=2**31)] = _USUAL.open_files
 
 
 class RunSubmission(_Part, frozen=True):

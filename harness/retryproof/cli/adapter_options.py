@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
+from ..api.submission import MAX_LIMIT_SECONDS
 from ..supervise.limits import Limits
 
-MAX_LIMIT_SECONDS = 3600.0
 MIB = 1024 * 1024
 _DEFAULTS = Limits()
 

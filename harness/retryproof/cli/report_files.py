@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from msgspec import Struct
 
 from ..errors import FileError
+from ..reports.formats import as_json
 from ..reports.report import RunReport
 
 FORMATS = ("json",)
@@ -47,13 +47,12 @@ def write_report(file: ReportFile, report: RunReport[Any]) -> None:
     Raises:
         FileError: it can't be written; nothing is left half written.
     """
-    content = msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
     target = file.path.absolute()
     try:
         with tempfile.NamedTemporaryFile(
             dir=target.parent, prefix=f".{target.name}.", delete=False
         ) as temporary:
-            temporary.write(content)
+            temporary.write(as_json(report))
         os.chmod(temporary.name, 0o666 & ~_umask())
         os.replace(temporary.name, target)
     except OSError as error:

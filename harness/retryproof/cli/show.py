@@ -1,18 +1,13 @@
 """`retryproof show`."""
 
-from functools import partial
-
 import click
 
 from .. import app
 from ..client.connection import Daemon
 from ..client.run_reports import report_of
 from ..client.run_views import describe_state
-from ..description import describe_limits
 from ..errors import EXIT_FAILED
 from ..reports.formats import FORMATS, ReportFormat
-from ..reports.repeating import repeat_command
-from ..supervise.limits import Limits
 from .daemon_options import places_of, socket_option, watch
 from .output import print_human, print_json
 
@@ -54,6 +49,5 @@ def show(run: str, report_format: ReportFormat, as_json: bool, socket: str | Non
     if as_json:
         print_json(report)
     else:
-        repeat = partial(repeat_command, report, usual=describe_limits(Limits()))
-        print_human(app.suite_named(found.suite).render(report, repeat))
+        print_human(app.render_by_itself(found.suite, report))
     return report.exit_status

@@ -4,21 +4,18 @@ Everything here may wait for the disk.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import msgspec
 
 from ..api.events import encode_event, read_event
 from ..api.submission import SuiteName
-from ..description import describe_limits
+from ..app import render_by_itself
 from ..events import Event, RunEnded
 from ..reports.formats import ReportFormat, as_json, as_text
-from ..reports.repeating import repeat_command
 from ..reports.report import RunReport
 from ..store.runs import Entry, Happened, Over, Requeued, RunRecord, RunStore, State
 from ..suites import Suite
-from ..supervise.limits import Limits
 from . import records
 from .accepting import KeptRun, decode_kept
 
@@ -48,8 +45,7 @@ class Archive:
 
     def suite_of(self, record: RunRecord) -> Suite[Any]:
         """The suite that the run is driven through."""
-        name: SuiteName = msgspec.convert(record.suite, SuiteName)
-        return self.suite_named(name)
+        return self.suite_named(_suite_name(record))
 
     def report(self, record: RunRecord) -> RunReport[Any] | None:
         """The report of a run that is over; None if it is not, or was never started."""
@@ -66,8 +62,7 @@ class Archive:
             return None
         if wanted == "json":
             return as_json(report)
-        repeat = partial(repeat_command, report, usual=describe_limits(Limits()))
-        return as_text(self.suite_of(record).render(report, repeat))
+        return as_text(render_by_itself(_suite_name(record), report))
 
     def settle_what_was_left(self) -> None:
         """Ends the runs in whose middle the last daemon died, or puts them back into the queue."""
@@ -124,6 +119,11 @@ class Archive:
 
     def _events(self, record: RunRecord) -> list[Event]:
         return [read_event(content) for _, content in self._store.events(record, 0, _ALL)]
+
+
+def _suite_name(record: RunRecord) -> SuiteName:
+    name: SuiteName = msgspec.convert(record.suite, SuiteName)
+    return name
 
 
 def _deaths(events: Iterable[Event]) -> int:
